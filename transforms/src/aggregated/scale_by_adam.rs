@@ -1,0 +1,149 @@
+//! Adam's preconditioner, without the learning rate.
+
+use crate::aggregated::ema;
+use crate::axis::{Aggregated, ExamplesReduced};
+use crate::combine::{chain, ratio};
+use crate::elementwise::{add_scalar, sqrt, square};
+use crate::hyper::Hyper;
+use crate::spec::{Argument, Entry, Family, Link};
+use crate::tracer::Tracer;
+use crate::transform::Transform;
+use crate::value::Value;
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "scale_by_adam",
+    family: Family::Aggregated,
+    summary: "ema(g, b1) / (sqrt(ema(g^2, b2) + eps_root) + eps)",
+    reference: "Kingma and Ba, 2014, arXiv 1412.6980",
+    arguments: ARGUMENTS,
+    build: |args| {
+        let mut link = scale_by_adam();
+        link.read(args)?;
+        Ok(Link::aggregated(link))
+    },
+};
+
+pub(crate) const ARGUMENTS: &[Argument] = &[
+    Argument::optional("b1", "0.9"),
+    Argument::optional("b2", "0.999"),
+    Argument::optional("eps", "1e-8"),
+    Argument::optional("eps_root", "0"),
+    Argument::optional("nesterov", "false"),
+];
+
+/// Adam's preconditioner, without the learning rate. Built by [`scale_by_adam`].
+#[derive(Clone, Debug)]
+pub struct ScaleByAdam {
+    b1: Hyper,
+    b2: Hyper,
+    eps: Hyper,
+    eps_root: Option<Hyper>,
+    nesterov: bool,
+}
+
+/// Divides an average of the gradients by the root of an average of their squares.
+///
+/// `ratio(ema(b1), chain((square(), ema(b2), sqrt())), eps)`: both averages are debiased, and eps stands outside the root,
+/// after the debiasing, as in optax. Defaults: b1 0.9, b2 0.999, eps 1e-8, eps_root 0. burn's own Adam has eps 1e-5.
+///
+/// # State
+/// Two moments in the shape of the parameters.
+///
+/// # Edge cases
+/// | gradient | result |
+/// |--|--|
+/// | zeros | zeros, in every dtype |
+///
+/// # Errors
+/// `b1` and `b2` must be at least 0 and below 1, `eps` finite and not negative, `eps_root` finite.
+///
+/// # Example
+/// ```
+/// use pergrad_transforms::prelude::*;
+/// assert!(program(&chain((mean(), scale_by_adam().b2(0.99), scale(-1e-3)))).is_ok());
+/// ```
+///
+/// # Reference
+/// Kingma, Ba, 2014, arXiv 1412.6980, algorithm 1.
+pub fn scale_by_adam() -> ScaleByAdam {
+    ScaleByAdam {
+        b1: 0.9.into(),
+        b2: 0.999.into(),
+        eps: 1e-8.into(),
+        eps_root: None,
+        nesterov: false,
+    }
+}
+
+impl ScaleByAdam {
+    /// The decay of the average of the gradients.
+    #[must_use]
+    pub fn b1(mut self, b1: impl Into<Hyper>) -> Self {
+        self.b1 = b1.into();
+        self
+    }
+
+    /// The decay of the average of the squares.
+    #[must_use]
+    pub fn b2(mut self, b2: impl Into<Hyper>) -> Self {
+        self.b2 = b2.into();
+        self
+    }
+
+    /// A number added to the root.
+    #[must_use]
+    pub fn eps(mut self, eps: impl Into<Hyper>) -> Self {
+        self.eps = eps.into();
+        self
+    }
+
+    /// A number added under the root.
+    #[must_use]
+    pub fn eps_root(mut self, eps_root: impl Into<Hyper>) -> Self {
+        self.eps_root = Some(eps_root.into());
+        self
+    }
+
+    /// Whether the average of the gradients looks one step ahead (Nadam).
+    #[must_use]
+    pub fn nesterov(mut self, nesterov: bool) -> Self {
+        self.nesterov = nesterov;
+        self
+    }
+
+    /// Takes what a specification says.
+    pub(crate) fn read(
+        &mut self,
+        args: &mut crate::spec::Arguments<'_>,
+    ) -> Result<(), crate::Error> {
+        args.set_hyper("b1", &mut self.b1)?;
+        args.set_hyper("b2", &mut self.b2)?;
+        args.set_hyper("eps", &mut self.eps)?;
+        if let Some(eps_root) = args.optional_hyper("eps_root")? {
+            self.eps_root = Some(eps_root);
+        }
+        self.nesterov = args.flag("nesterov")?.unwrap_or(self.nesterov);
+        Ok(())
+    }
+}
+
+impl<In: ExamplesReduced> Transform<In> for ScaleByAdam {
+    type Out = Aggregated;
+
+    fn trace(&self, x: Value<In>, cx: &mut Tracer) -> Value<Aggregated> {
+        let x = x.reduced();
+        let first = ema(self.b1.or_named("b1")).nesterov(self.nesterov);
+        let second = ema(self.b2.or_named("b2"));
+        let eps = self.eps.or_named("eps");
+        match &self.eps_root {
+            None => cx.apply(&ratio(first, chain((square(), second, sqrt())), eps), x),
+            Some(eps_root) => {
+                let shift = add_scalar(eps_root.or_named("eps_root"));
+                cx.apply(
+                    &ratio(first, chain((square(), second, shift, sqrt())), eps),
+                    x,
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The gradients times a number.
+
+use crate::axis::Axis;
+use crate::hyper::{Domain, Hyper};
+use crate::spec::{Argument, Entry, Family, Link};
+use crate::tracer::Tracer;
+use crate::transform::Transform;
+use crate::value::Value;
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "scale",
+    family: Family::Elementwise,
+    summary: "step_size * g",
+    reference: "",
+    arguments: &[Argument::required("step_size")],
+    build: |args| Ok(Link::both(scale(args.hyper("step_size")?))),
+};
+
+/// The gradients times a number. Built by [`scale`].
+#[derive(Clone, Debug)]
+pub struct Scale {
+    step_size: Hyper,
+}
+
+/// Multiplies the gradients by `step_size`, a number or a schedule. Its hyper-parameter is `scale.step_size`.
+///
+/// # Errors
+/// `step_size` must be finite.
+///
+/// # Example
+/// ```
+/// use pergrad_transforms::prelude::*;
+/// assert!(program(&chain((mean(), scale(-0.1)))).is_ok());
+/// assert!(program(&chain((mean(), scale(f64::NAN)))).is_err());
+/// ```
+pub fn scale(step_size: impl Into<Hyper>) -> Scale {
+    Scale {
+        step_size: step_size.into(),
+    }
+}
+
+impl<In: Axis> Transform<In> for Scale {
+    type Out = In;
+
+    fn trace(&self, x: Value<In>, cx: &mut Tracer) -> Value<In> {
+        x * cx.hyper("step_size", &self.step_size, Domain::Finite)
+    }
+}

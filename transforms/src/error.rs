@@ -1,0 +1,274 @@
+//! Everything that can be wrong with a chain, a specification or an input, with the way out.
+
+use crate::axis::AxisKind;
+
+/// What was wrong. Each message names the link or leaf, says what was expected and what came, and the way out.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A hyper-parameter has a value that makes no sense.
+    #[error("`{name}` must be {expected}, but it is {got}")]
+    Hyper {
+        /// `"link.field"` or the user's name.
+        name: String,
+        /// What makes sense.
+        expected: String,
+        /// What came.
+        got: String,
+    },
+
+    /// No hyper-parameter has this name.
+    #[error("there is no hyper-parameter `{name}`: this chain has {}", list(known))]
+    UnknownHyper {
+        /// The name that was asked for.
+        name: String,
+        /// Those that exist.
+        known: Vec<String>,
+    },
+
+    /// The batch is too small for a reduction.
+    #[error(
+        "`{link}` needs at least {needs} example{}, but the batch has {got}: skip this batch, or make it larger",
+        plural(*needs)
+    )]
+    TooFewExamples {
+        /// The link.
+        link: String,
+        /// How many it needs.
+        needs: usize,
+        /// How many came.
+        got: usize,
+    },
+
+    /// Two leaves have one path.
+    #[error("two leaves have the path `{leaf}`: give each leaf a path of its own")]
+    DuplicateLeaf {
+        /// The path.
+        leaf: String,
+    },
+
+    /// Two leaves disagree on the number of examples.
+    #[error(
+        "leaf `{leaf}` has {got} examples (axis 0), but leaf `{first}` has {expected}: the batch is axis 0 of every leaf, and all must have the same length"
+    )]
+    LeadingSize {
+        /// The leaf that set the size.
+        first: String,
+        /// Its size.
+        expected: usize,
+        /// The leaf that differs.
+        leaf: String,
+        /// Its size.
+        got: usize,
+    },
+
+    /// A gradient for a leaf that the model does not have.
+    #[error(
+        "there is a gradient for `{leaf}`, but the model has no such leaf: it has {}",
+        list(known)
+    )]
+    UnknownLeaf {
+        /// The leaf.
+        leaf: String,
+        /// Those that exist.
+        known: Vec<String>,
+    },
+
+    /// A leaf of the model has no gradient.
+    #[error(
+        "leaf `{leaf}` has no gradient: give one (zeros if it took no part in the loss), or leave the leaf out of the trained parameters"
+    )]
+    MissingLeaf {
+        /// The leaf.
+        leaf: String,
+    },
+
+    /// A gradient has the wrong shape.
+    #[error("the gradient of `{leaf}` must have the shape {expected}, but it has {got}{hint}")]
+    LeafShape {
+        /// The leaf.
+        leaf: String,
+        /// What was expected, as text: `[B, 3, 2]`.
+        expected: String,
+        /// What came.
+        got: String,
+        /// A guess at the cause, beginning with `: `, or nothing.
+        hint: &'static str,
+    },
+
+    /// A gradient has another element type than its parameter.
+    #[error(
+        "the gradient of `{leaf}` is {got}, but the parameter is {expected}: cast the gradient, or train the parameter in {got}"
+    )]
+    LeafDtype {
+        /// The leaf.
+        leaf: String,
+        /// The parameter's type.
+        expected: String,
+        /// The gradient's type.
+        got: String,
+    },
+
+    /// A selection of leaves does not fit the model.
+    #[error("`{path}` {problem}: known are {}", list(known))]
+    Selection {
+        /// The leaf.
+        path: String,
+        /// What is wrong.
+        problem: &'static str,
+        /// The other side's leaves.
+        known: Vec<String>,
+    },
+
+    /// A named input was not given.
+    #[error(
+        "the chain reads `{name}` at each step, but it was not given: add it to the extras of the step"
+    )]
+    MissingExtra {
+        /// The name.
+        name: String,
+    },
+
+    /// A named input was given that no link reads.
+    #[error(
+        "`{name}` was given, but no link of this chain reads it: it reads {}",
+        list(known)
+    )]
+    UnknownExtra {
+        /// The name.
+        name: String,
+        /// Those that are read.
+        known: Vec<String>,
+    },
+
+    /// A per-example input has another length than the batch.
+    #[error("`{name}` must have one number for each of the {expected} examples, but it has {got}")]
+    ExtraLength {
+        /// The name.
+        name: String,
+        /// B.
+        expected: usize,
+        /// What came.
+        got: usize,
+    },
+
+    /// Two links want different kinds of input under one name.
+    #[error(
+        "`{link}` reads `{name}` as another kind of input than an earlier link, which reads it as {}: give one of them another name",
+        extra_kind(*known)
+    )]
+    ExtraKind {
+        /// The name.
+        name: String,
+        /// The second link.
+        link: String,
+        /// What the first link made of it.
+        known: AxisKind,
+    },
+
+    /// A run-time chain has its links in an order that has no meaning.
+    #[error("link {position} `{link}` takes {takes} gradients, but gets {got} ones: {reason}")]
+    Order {
+        /// Its position, from 0.
+        position: usize,
+        /// The link.
+        link: String,
+        /// What it takes.
+        takes: AxisKind,
+        /// What it gets.
+        got: AxisKind,
+        /// The reason and the way out.
+        reason: &'static str,
+    },
+
+    /// An optimizer's chain ends with the examples apart.
+    #[error(
+        "the chain ends with per-example gradients, but an optimizer needs one update for each parameter: add a reduction over examples such as `mean`"
+    )]
+    EndsPerExample,
+
+    /// A specification names a link that does not exist.
+    #[error("there is no link `{name}`{}", suggestion(near.as_deref()))]
+    UnknownLink {
+        /// The name.
+        name: String,
+        /// The nearest known name.
+        near: Option<String>,
+    },
+
+    /// A specification gives an argument that the link does not take.
+    #[error("`{link}` takes no argument `{argument}`: it takes {}", list(known))]
+    UnknownArgument {
+        /// The link.
+        link: String,
+        /// The argument.
+        argument: String,
+        /// Those it takes.
+        known: Vec<String>,
+    },
+
+    /// A specification leaves out an argument that has no default.
+    #[error("`{link}` needs the argument `{argument}`, {expected}")]
+    MissingArgument {
+        /// The link.
+        link: String,
+        /// The argument.
+        argument: String,
+        /// What it should be.
+        expected: &'static str,
+    },
+
+    /// An argument of a specification is of the wrong kind.
+    #[error("the argument `{argument}` of `{link}` must be {expected}, but it is {got}")]
+    ArgumentKind {
+        /// The link.
+        link: String,
+        /// The argument.
+        argument: String,
+        /// What it should be.
+        expected: &'static str,
+        /// What came.
+        got: String,
+    },
+
+    /// A saved state does not belong to this chain and model.
+    #[error("the state does not fit:{}", lines(differences))]
+    State {
+        /// What differs, a line each.
+        differences: Vec<String>,
+    },
+
+    /// An executor outside this crate failed.
+    #[error("{0}")]
+    Executor(String),
+}
+
+fn list(names: &[String]) -> String {
+    if names.is_empty() {
+        return "none".to_owned();
+    }
+    let quoted: Vec<_> = names.iter().map(|n| format!("`{n}`")).collect();
+    quoted.join(", ")
+}
+
+fn lines(lines: &[String]) -> String {
+    lines.iter().map(|l| format!("\n  {l}")).collect()
+}
+
+fn plural(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}
+
+fn suggestion(near: Option<&str>) -> String {
+    near.map_or_else(
+        || ": the catalogue lists those that exist".to_owned(),
+        |near| format!(": did you mean `{near}`?"),
+    )
+}
+
+fn extra_kind(axis: AxisKind) -> &'static str {
+    match axis {
+        AxisKind::Aggregated => "one number",
+        AxisKind::PerExample => "one number for each example",
+    }
+}

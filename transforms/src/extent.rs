@@ -1,0 +1,83 @@
+//! How far a value reaches: over the elements of a leaf, one number for a leaf, or one number for all leaves.
+
+use serde::{Deserialize, Serialize};
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Leaf {}
+    impl Sealed for super::PerLeaf {}
+    impl Sealed for super::Global {}
+}
+
+/// One number for each element of each leaf: `[B, P]` or `[P]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Leaf;
+
+/// One number for each leaf (and example): `[B]` or one number, for each leaf.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PerLeaf;
+
+/// One number (for each example), the same for all leaves: `[B]` or one number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Global;
+
+/// [`Leaf`], [`PerLeaf`] or [`Global`] as a value. Ordered: a wider extent is greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExtentKind {
+    /// One number for all leaves.
+    Global,
+    /// One number for each leaf.
+    PerLeaf,
+    /// One number for each element of each leaf.
+    Leaf,
+}
+
+/// One of the three extents. Sealed.
+pub trait Extent:
+    sealed::Sealed
+    + Widen<Self, Out = Self>
+    + Widen<Global, Out = Self>
+    + Copy
+    + std::fmt::Debug
+    + Send
+    + Sync
+    + 'static
+{
+    /// The same extent as a value.
+    const KIND: ExtentKind;
+}
+
+impl Extent for Leaf {
+    const KIND: ExtentKind = ExtentKind::Leaf;
+}
+impl Extent for PerLeaf {
+    const KIND: ExtentKind = ExtentKind::PerLeaf;
+}
+impl Extent for Global {
+    const KIND: ExtentKind = ExtentKind::Global;
+}
+
+/// The extent of `x op y` under broadcasting: the wider one.
+pub trait Widen<Other> {
+    /// The extent of the result.
+    type Out: Extent;
+}
+
+macro_rules! widen {
+    ($($left:ty, $right:ty => $out:ty;)*) => {
+        $(impl Widen<$right> for $left { type Out = $out; })*
+    };
+}
+
+widen! {
+    Leaf, Leaf => Leaf;
+    Leaf, PerLeaf => Leaf;
+    Leaf, Global => Leaf;
+    PerLeaf, Leaf => Leaf;
+    PerLeaf, PerLeaf => PerLeaf;
+    PerLeaf, Global => PerLeaf;
+    Global, Leaf => Leaf;
+    Global, PerLeaf => PerLeaf;
+    Global, Global => Global;
+}

@@ -1,0 +1,172 @@
+//! Hyper-parameters: a number or a schedule, perhaps with a name, and the values that make sense.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::program::Number;
+use crate::schedule::Schedule;
+
+/// A number or a [`Schedule`] of the step count, for every argument of a link that is a real number.
+///
+/// `f64` and [`Schedule`] convert into it. In serde data it is a number, a schedule, or one of them under a name.
+///
+/// # Example
+/// ```
+/// use pergrad_transforms::prelude::*;
+/// let fixed: Hyper = 0.9.into();
+/// let decaying: Hyper = linear_schedule(1.0, 0.1, 10).into();
+/// assert_eq!(fixed.at(7), 0.9);
+/// assert_eq!(decaying.at(5), 0.55);
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Hyper {
+    /// The same number at every step.
+    Number(Number),
+    /// A function of the step count.
+    Schedule(Schedule),
+    /// The same under a name of the user's choice, instead of `"link.field"`.
+    Named {
+        /// The name.
+        name: String,
+        /// The value.
+        value: Box<Hyper>,
+    },
+}
+
+impl Hyper {
+    /// The value at a step: `step` steps have been taken before.
+    pub fn at(&self, step: u64) -> f64 {
+        match self {
+            Self::Number(x) => x.0,
+            Self::Schedule(schedule) => schedule.value(step),
+            Self::Named { value, .. } => value.at(step),
+        }
+    }
+
+    /// The same value under a name of one's own, for reading and setting it between steps. Hyper-parameters of one
+    /// chain that have the same name and the same value are one.
+    #[must_use]
+    pub fn named(self, name: impl Into<String>) -> Self {
+        let value = match self {
+            Self::Named { value, .. } => value,
+            other => Box::new(other),
+        };
+        Self::Named {
+            name: name.into(),
+            value,
+        }
+    }
+
+    /// The same value under `name`, unless the user has already chosen another.
+    #[must_use]
+    pub fn or_named(&self, name: &str) -> Self {
+        match self {
+            Self::Named { .. } => self.clone(),
+            other => other.clone().named(name),
+        }
+    }
+
+    /// The name the user gave it.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Self::Named { name, .. } => Some(name),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn same_value(&self, other: &Self) -> bool {
+        self.unnamed() == other.unnamed()
+    }
+
+    fn unnamed(&self) -> &Self {
+        match self {
+            Self::Named { value, .. } => value.unnamed(),
+            other => other,
+        }
+    }
+
+    /// Checks the value at the first step, and the arguments of a schedule.
+    pub(crate) fn check(&self, name: &str, domain: Domain) -> Result<(), Error> {
+        if let Self::Schedule(schedule) = self.unnamed() {
+            schedule.check(name)?;
+        }
+        domain.check(name, self.at(0))
+    }
+}
+
+impl From<f64> for Hyper {
+    fn from(x: f64) -> Self {
+        Self::Number(Number(x))
+    }
+}
+
+impl From<Schedule> for Hyper {
+    fn from(schedule: Schedule) -> Self {
+        Self::Schedule(schedule)
+    }
+}
+
+impl std::fmt::Display for Hyper {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.unnamed() {
+            Self::Schedule(schedule) => write!(f, "{schedule}"),
+            other => write!(f, "{}", Number(other.at(0))),
+        }
+    }
+}
+
+/// The values that make sense for a hyper-parameter. NaN never does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Domain {
+    /// Any finite number.
+    Finite,
+    /// A finite number that is not negative.
+    NonNegative,
+    /// A bound: not negative, perhaps infinite.
+    Bound,
+    /// A decay of a debiased average: at least 0 and below 1.
+    Decay,
+    /// A share: from 0 to 1.
+    Share,
+}
+
+impl Domain {
+    fn contains(self, x: f64) -> bool {
+        match self {
+            Self::Finite => x.is_finite(),
+            Self::NonNegative => x.is_finite() && x >= 0.0,
+            Self::Bound => x >= 0.0,
+            Self::Decay => (0.0..1.0).contains(&x),
+            Self::Share => (0.0..=1.0).contains(&x),
+        }
+    }
+
+    /// Checks a value of the hyper-parameter `name`.
+    ///
+    /// # Errors
+    /// [`Error::Hyper`] with the name, what was expected, and what came.
+    pub fn check(self, name: &str, x: f64) -> Result<(), Error> {
+        if self.contains(x) {
+            return Ok(());
+        }
+        Err(Error::Hyper {
+            name: name.to_owned(),
+            expected: self.to_string(),
+            got: x.to_string(),
+        })
+    }
+}
+
+impl std::fmt::Display for Domain {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Finite => "a finite number",
+            Self::NonNegative => "a finite number that is not negative",
+            Self::Bound => "a number that is not negative (infinity is allowed)",
+            Self::Decay => "a number of at least 0 and below 1",
+            Self::Share => "a number from 0 to 1",
+        })
+    }
+}

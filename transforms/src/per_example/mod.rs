@@ -1,0 +1,17 @@
+//! Links that treat each example on its own: they need the batch axis and keep it.
+
+mod clip_per_example;
+mod normalize_per_example;
+mod scale_per_example;
+
+pub use clip_per_example::{ClipPerExample, clip_per_example};
+pub use normalize_per_example::{NormalizePerExample, normalize_per_example};
+pub use scale_per_example::{ScalePerExample, scale_per_example};
+
+use crate::spec::Entry;
+
+pub(crate) const ENTRIES: &[Entry] = &[
+    clip_per_example::ENTRY,
+    normalize_per_example::ENTRY,
+    scale_per_example::ENTRY,
+];

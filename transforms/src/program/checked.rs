@@ -1,0 +1,133 @@
+//! Programs read from data are checked before they are trusted like traced ones.
+
+use serde::{Deserialize, Serialize};
+
+use super::graph::infer;
+use super::{ExtraSlot, HyperSlot, Node, NodeId, Op, Output, Program, Slot};
+use crate::axis::AxisKind;
+use crate::extent::ExtentKind;
+use crate::leaves::Leaves;
+
+/// The serde form of a [`Program`], before it is checked.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct RawProgram {
+    input: AxisKind,
+    nodes: Vec<Node>,
+    hypers: Vec<HyperSlot>,
+    slots: Vec<Slot>,
+    extras: Vec<ExtraSlot>,
+    selectors: Vec<Leaves>,
+    links: Vec<String>,
+    outputs: Vec<Output>,
+}
+
+impl From<Program> for RawProgram {
+    fn from(p: Program) -> Self {
+        Self {
+            input: p.input,
+            nodes: p.nodes,
+            hypers: p.hypers,
+            slots: p.slots,
+            extras: p.extras,
+            selectors: p.selectors,
+            links: p.links,
+            outputs: p.outputs,
+        }
+    }
+}
+
+impl TryFrom<RawProgram> for Program {
+    type Error = String;
+
+    /// Checks that every reference points backwards to something that exists, and that every kind is what the
+    /// operation gives; a program from a file can then be trusted like a traced one.
+    fn try_from(raw: RawProgram) -> Result<Self, String> {
+        let program = Program {
+            input: raw.input,
+            nodes: raw.nodes,
+            hypers: raw.hypers,
+            slots: raw.slots,
+            extras: raw.extras,
+            selectors: raw.selectors,
+            links: raw.links,
+            outputs: raw.outputs,
+        };
+        let count = program.nodes.len();
+        for (at, node) in program.nodes.iter().enumerate() {
+            if node.op.operands().any(|id| id.index() >= at) {
+                return Err(format!(
+                    "node %{at} reads a node that does not come before it"
+                ));
+            }
+            let exists = match node.op {
+                Op::Hyper(id) => (id as usize) < program.hypers.len(),
+                Op::State(id) => (id as usize) < program.slots.len(),
+                Op::Extra(id) => (id as usize) < program.extras.len(),
+                Op::Selected(id) => (id as usize) < program.selectors.len(),
+                _ => true,
+            };
+            if !exists || (node.link as usize) >= program.links.len() {
+                return Err(format!(
+                    "node %{at} names something the program does not list"
+                ));
+            }
+            if let Err(why) = check_operands(&program, node.op) {
+                return Err(format!("node %{at} {why}"));
+            }
+            if infer(&program, node.op) != node.ty {
+                return Err(format!(
+                    "node %{at} has another kind than its operation gives"
+                ));
+            }
+        }
+        if program.outputs.is_empty() {
+            return Err("the program has no output".to_owned());
+        }
+        let mut roots = program.outputs.iter().map(|o| o.node);
+        if roots.any(|id| id.index() >= count || program.node(id).ty.predicate) {
+            return Err("an output is not a number of the program".to_owned());
+        }
+        for slot in &program.slots {
+            let fits = slot.next.index() < count && {
+                let ty = program.node(slot.next).ty;
+                ty.axis == AxisKind::Aggregated && ty.extent <= slot.extent && !ty.predicate
+            };
+            if !fits {
+                return Err(format!(
+                    "state `{}` gets a value that does not fit",
+                    slot.name
+                ));
+            }
+        }
+        Ok(program)
+    }
+}
+
+/// Numbers where numbers are needed, predicates where predicates are, an axis where one is reduced.
+fn check_operands(program: &Program, op: Op) -> Result<(), &'static str> {
+    let is_predicate = |id: NodeId| program.node(id).ty.predicate;
+    let wants_predicate = |at: usize| match op {
+        Op::And(..) | Op::Not(_) => true,
+        Op::Select(..) => at == 0,
+        _ => false,
+    };
+    if op
+        .operands()
+        .enumerate()
+        .any(|(at, id)| is_predicate(id) != wants_predicate(at))
+    {
+        return Err("mixes numbers and predicates");
+    }
+    match op {
+        Op::OverExamples(_, a) if program.node(a).ty.axis != AxisKind::PerExample => {
+            Err("reduces over examples that are already reduced")
+        }
+        Op::OverElements(_, a) if program.node(a).ty.extent != ExtentKind::Leaf => {
+            Err("reduces over elements of a value that has none")
+        }
+        Op::OverLeaves(_, a) if program.node(a).ty.extent != ExtentKind::PerLeaf => {
+            Err("reduces over leaves a value that is not for each leaf")
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,323 @@
+//! A program under construction: hash-consing, naming, and the kinds of values.
+
+use std::collections::HashMap;
+
+use super::{
+    Binary, ExtraSlot, HyperSlot, Node, NodeId, Number, Op, Output, Program, Slot, ValueType,
+};
+use crate::axis::AxisKind;
+use crate::error::Error;
+use crate::extent::ExtentKind;
+use crate::hyper::{Domain, Hyper};
+use crate::leaves::Leaves;
+
+/// The parts of a program while links are traced into it.
+#[derive(Debug)]
+pub(crate) struct Graph {
+    program: Program,
+    index: HashMap<Op, NodeId>,
+    scope: Vec<String>,
+    error: Option<Error>,
+}
+
+impl Graph {
+    pub(crate) fn new(input: AxisKind) -> Self {
+        Self {
+            program: Program {
+                input,
+                nodes: Vec::new(),
+                hypers: Vec::new(),
+                slots: Vec::new(),
+                extras: Vec::new(),
+                selectors: Vec::new(),
+                links: Vec::new(),
+                outputs: Vec::new(),
+            },
+            index: HashMap::new(),
+            scope: Vec::new(),
+            error: None,
+        }
+    }
+
+    pub(crate) fn enter(&mut self, link: String) {
+        self.scope.push(link);
+    }
+
+    pub(crate) fn exit(&mut self) {
+        self.scope.pop();
+    }
+
+    /// Remembers the first error; tracing goes on, so that a link need not care.
+    pub(crate) fn fail(&mut self, error: Error) {
+        self.error.get_or_insert(error);
+    }
+
+    fn link(&self) -> String {
+        if self.scope.is_empty() {
+            "chain".to_owned()
+        } else {
+            self.scope.join(".")
+        }
+    }
+
+    fn link_index(&mut self) -> u32 {
+        let link = self.link();
+        let links = &mut self.program.links;
+        let at = links.iter().position(|l| *l == link).unwrap_or_else(|| {
+            links.push(link);
+            links.len() - 1
+        });
+        index_u32(at)
+    }
+
+    /// Adds an operation, or finds the equal one that is already there.
+    pub(crate) fn push(&mut self, op: Op) -> NodeId {
+        if let Some(folded) = self.fold(op) {
+            return self.push(folded);
+        }
+        let key = canonical(op);
+        if let Some(&id) = self.index.get(&key) {
+            return id;
+        }
+        let ty = infer(&self.program, op);
+        let link = self.link_index();
+        let id = NodeId(index_u32(self.program.nodes.len()));
+        self.program.nodes.push(Node { op, ty, link });
+        self.index.insert(key, id);
+        id
+    }
+
+    /// Literals combine into literals, and neutral literals vanish where that is exact.
+    fn fold(&self, op: Op) -> Option<Op> {
+        let literal = |id: NodeId| match self.program.node(id).op {
+            Op::Const(Number(x)) => Some(x),
+            _ => None,
+        };
+        match op {
+            Op::Unary(f, a) => literal(a).map(|x| Op::Const(Number(f.apply(x)))),
+            Op::Binary(f, a, b) => match (f, literal(a), literal(b)) {
+                (_, Some(x), Some(y)) => Some(Op::Const(Number(f.apply(x, y)))),
+                (Binary::Mul | Binary::Div, None, Some(1.0)) => Some(self.program.node(a).op),
+                (Binary::Mul, Some(1.0), None) => Some(self.program.node(b).op),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    pub(crate) fn node_type(&self, id: NodeId) -> ValueType {
+        self.program.node(id).ty
+    }
+
+    /// `"ema.decay"`, and `"ema_2.decay"` for the next one.
+    fn unique(&self, field: &str, taken: impl Fn(&str) -> bool) -> String {
+        let link = self.scope.last().map_or("chain", String::as_str);
+        let first = format!("{link}.{field}");
+        if !taken(&first) {
+            return first;
+        }
+        (2..)
+            .map(|n| format!("{link}_{n}.{field}"))
+            .find(|name| !taken(name))
+            .expect("some number is free")
+    }
+
+    pub(crate) fn hyper(&mut self, field: &str, value: &Hyper, domain: Domain) -> NodeId {
+        let hypers = &self.program.hypers;
+        let taken = |name: &str| hypers.iter().any(|h| h.name == name);
+        let name = match value.name() {
+            Some(name) => {
+                if let Some(at) = hypers
+                    .iter()
+                    .position(|h| h.name == name && h.value.same_value(value) && h.domain == domain)
+                {
+                    return self.push(Op::Hyper(index_u32(at)));
+                }
+                if taken(name) {
+                    (2..)
+                        .map(|n| format!("{name}_{n}"))
+                        .find(|name| !taken(name))
+                        .expect("some number is free")
+                } else {
+                    name.to_owned()
+                }
+            }
+            None => self.unique(field, taken),
+        };
+        if let Err(error) = value.check(&name, domain) {
+            self.fail(error);
+        }
+        self.program.hypers.push(HyperSlot {
+            name,
+            value: value.clone(),
+            domain,
+        });
+        let id = index_u32(self.program.hypers.len() - 1);
+        self.push(Op::Hyper(id))
+    }
+
+    pub(crate) fn slot(&mut self, field: &str, extent: ExtentKind, init: f64) -> (u32, NodeId) {
+        let slots = &self.program.slots;
+        let name = self.unique(field, |name| slots.iter().any(|s| s.name == name));
+        let slot = index_u32(slots.len());
+        self.program.slots.push(Slot {
+            name,
+            extent,
+            init: Number(init),
+            next: NodeId(u32::MAX),
+        });
+        let node = self.push(Op::State(slot));
+        self.program.slots[slot as usize].next = node;
+        (slot, node)
+    }
+
+    pub(crate) fn set_slot(&mut self, slot: u32, next: NodeId) {
+        self.program.slots[slot as usize].next = next;
+    }
+
+    pub(crate) fn extra(&mut self, name: &str, axis: AxisKind) -> NodeId {
+        let extras = &mut self.program.extras;
+        let at = match extras.iter().position(|e| e.name == name) {
+            Some(at) => {
+                let known = extras[at].axis;
+                if known != axis {
+                    let name = name.to_owned();
+                    let link = self.link();
+                    self.fail(Error::ExtraKind { name, link, known });
+                }
+                at
+            }
+            None => {
+                extras.push(ExtraSlot {
+                    name: name.to_owned(),
+                    axis,
+                });
+                extras.len() - 1
+            }
+        };
+        self.push(Op::Extra(index_u32(at)))
+    }
+
+    pub(crate) fn selected(&mut self, leaves: &Leaves) -> NodeId {
+        let selectors = &mut self.program.selectors;
+        let at = selectors
+            .iter()
+            .position(|s| s == leaves)
+            .unwrap_or_else(|| {
+                selectors.push(leaves.clone());
+                selectors.len() - 1
+            });
+        self.push(Op::Selected(index_u32(at)))
+    }
+
+    pub(crate) fn emit(&mut self, field: &str, node: NodeId) {
+        let outputs = &self.program.outputs;
+        let name = self.unique(field, |name| outputs.iter().any(|o| o.name == name));
+        self.program.outputs.push(Output { name, node });
+    }
+
+    /// Closes the program: the updates become its first output, and what nothing needs is dropped.
+    pub(crate) fn finish(self, updates: NodeId) -> Result<Program, Error> {
+        if let Some(error) = self.error {
+            return Err(error);
+        }
+        let mut program = self.program;
+        program.outputs.insert(
+            0,
+            Output {
+                name: "updates".to_owned(),
+                node: updates,
+            },
+        );
+        Ok(prune(program))
+    }
+}
+
+/// Drops the nodes that no output and no state needs.
+fn prune(mut program: Program) -> Program {
+    let mut needed = vec![false; program.nodes.len()];
+    let roots = program.outputs.iter().map(|o| o.node);
+    for root in roots.chain(program.slots.iter().map(|s| s.next)) {
+        needed[root.index()] = true;
+    }
+    for at in (0..program.nodes.len()).rev() {
+        if needed[at] {
+            for operand in program.nodes[at].op.operands() {
+                needed[operand.index()] = true;
+            }
+        }
+    }
+    let mut renamed = vec![NodeId(u32::MAX); program.nodes.len()];
+    let mut nodes = Vec::new();
+    for (at, node) in program.nodes.iter().enumerate() {
+        if needed[at] {
+            renamed[at] = NodeId(index_u32(nodes.len()));
+            let op = node.op.map_operands(|id| renamed[id.index()]);
+            nodes.push(Node { op, ..*node });
+        }
+    }
+    program.nodes = nodes;
+    for slot in &mut program.slots {
+        slot.next = renamed[slot.next.index()];
+    }
+    for output in &mut program.outputs {
+        output.node = renamed[output.node.index()];
+    }
+    program
+}
+
+/// Operands of a commuting operation in a fixed order, so that `a + b` and `b + a` are one node.
+fn canonical(op: Op) -> Op {
+    match op {
+        Op::Binary(f, a, b) if f.commutes() && b < a => Op::Binary(f, b, a),
+        Op::And(a, b) if b < a => Op::And(b, a),
+        Op::Compare(super::Comparison::Equal, a, b) if b < a => {
+            Op::Compare(super::Comparison::Equal, b, a)
+        }
+        op => op,
+    }
+}
+
+fn number(axis: AxisKind, extent: ExtentKind) -> ValueType {
+    ValueType {
+        axis,
+        extent,
+        predicate: false,
+    }
+}
+
+/// The kind of value an operation gives.
+pub(super) fn infer(program: &Program, op: Op) -> ValueType {
+    use AxisKind::Aggregated;
+    use ExtentKind::{Global, Leaf, PerLeaf};
+    let ty = |id: NodeId| program.node(id).ty;
+    let join = |ids: &[NodeId], predicate: bool| ValueType {
+        axis: ids.iter().map(|&id| ty(id).axis).max().expect("operands"),
+        extent: ids.iter().map(|&id| ty(id).extent).max().expect("operands"),
+        predicate,
+    };
+    match op {
+        Op::Grads => number(program.input, Leaf),
+        Op::Params => number(Aggregated, Leaf),
+        Op::Step | Op::BatchSize | Op::Const(_) | Op::Hyper(_) => number(Aggregated, Global),
+        Op::LeafSize => number(Aggregated, PerLeaf),
+        Op::Extra(id) => number(program.extras[id as usize].axis, Global),
+        Op::State(id) => number(Aggregated, program.slots[id as usize].extent),
+        Op::Selected(_) => ValueType {
+            predicate: true,
+            ..number(Aggregated, PerLeaf)
+        },
+        Op::Unary(_, a) => join(&[a], false),
+        Op::Binary(_, a, b) => join(&[a, b], false),
+        Op::Compare(_, a, b) | Op::And(a, b) => join(&[a, b], true),
+        Op::Test(_, a) | Op::Not(a) => join(&[a], true),
+        Op::Select(c, a, b) => join(&[c, a, b], false),
+        Op::OverExamples(_, a) => number(Aggregated, ty(a).extent),
+        Op::OverElements(_, a) => number(ty(a).axis, PerLeaf),
+        Op::OverLeaves(_, a) => number(ty(a).axis, Global),
+    }
+}
+
+fn index_u32(at: usize) -> u32 {
+    u32::try_from(at).expect("a program has fewer than 2^32 parts")
+}

@@ -1,0 +1,92 @@
+//! A straight line up, then half a cosine wave down.
+
+use serde::{Deserialize, Serialize};
+
+use super::{CosineDecaySchedule, LinearSchedule, Schedule};
+
+fn one() -> f64 {
+    1.0
+}
+
+/// The arguments of [`warmup_cosine_decay_schedule`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WarmupCosineDecaySchedule {
+    /// The value at step 0.
+    pub init_value: f64,
+    /// The value at step `warmup_steps`.
+    pub peak_value: f64,
+    /// How many steps the line takes.
+    pub warmup_steps: u64,
+    /// How many steps line and wave take together.
+    pub decay_steps: u64,
+    /// The value from step `decay_steps` on.
+    #[serde(default)]
+    pub end_value: f64,
+    /// The power of the wave.
+    #[serde(default = "one")]
+    pub exponent: f64,
+}
+
+/// A line from `init_value` up to `peak_value` at step `warmup_steps`, then half a cosine wave down to 0 at step
+/// `decay_steps`.
+///
+/// `decay_steps` includes the warm-up. Build [`WarmupCosineDecaySchedule`] for another end value or exponent.
+///
+/// # Example
+/// ```
+/// use pergrad_transforms::schedule::warmup_cosine_decay_schedule;
+/// let s = warmup_cosine_decay_schedule(0.0, 1.0, 5, 20);
+/// assert_eq!([s.value(0), s.value(5), s.value(20), s.value(30)], [0.0, 1.0, 0.0, 0.0]);
+/// ```
+pub fn warmup_cosine_decay_schedule(
+    init_value: f64,
+    peak_value: f64,
+    warmup_steps: u64,
+    decay_steps: u64,
+) -> Schedule {
+    Schedule::WarmupCosineDecaySchedule(WarmupCosineDecaySchedule {
+        init_value,
+        peak_value,
+        warmup_steps,
+        decay_steps,
+        end_value: 0.0,
+        exponent: 1.0,
+    })
+}
+
+impl WarmupCosineDecaySchedule {
+    /// The value when `step` steps have been taken.
+    pub fn value(&self, step: u64) -> f64 {
+        if step < self.warmup_steps {
+            return LinearSchedule {
+                init_value: self.init_value,
+                end_value: self.peak_value,
+                transition_steps: self.warmup_steps,
+                transition_begin: 0,
+            }
+            .value(step);
+        }
+        let alpha = if self.peak_value == 0.0 {
+            0.0
+        } else {
+            self.end_value / self.peak_value
+        };
+        CosineDecaySchedule {
+            init_value: self.peak_value,
+            decay_steps: self.decay_steps.saturating_sub(self.warmup_steps),
+            alpha,
+            exponent: self.exponent,
+        }
+        .value(step - self.warmup_steps)
+    }
+
+    pub(super) fn arguments(&self) -> Vec<(&'static str, f64)> {
+        vec![
+            ("init_value", self.init_value),
+            ("peak_value", self.peak_value),
+            ("end_value", self.end_value),
+            ("exponent", self.exponent),
+        ]
+    }
+}

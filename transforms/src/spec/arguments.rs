@@ -1,0 +1,255 @@
+//! The arguments of a link in a specification, taken out by name and kind.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::de::DeserializeOwned;
+
+use super::{ArgumentValue, Catalogue, ChainSpec, DynStatistic, LinkSpec};
+use crate::error::Error;
+use crate::hyper::Hyper;
+use crate::leaves::Leaves;
+
+/// An argument of a link, for the catalogue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Argument {
+    /// Its name.
+    pub name: &'static str,
+    /// Its default as text; none if it must be given.
+    pub default: Option<&'static str>,
+}
+
+impl Argument {
+    /// An argument that must be given.
+    pub const fn required(name: &'static str) -> Self {
+        Self {
+            name,
+            default: None,
+        }
+    }
+
+    /// An argument that has a default.
+    pub const fn optional(name: &'static str, default: &'static str) -> Self {
+        Self {
+            name,
+            default: Some(default),
+        }
+    }
+}
+
+/// The arguments that a specification gives to one link. A link's `build` function takes out what it knows; what is
+/// left over is an error.
+#[derive(Debug)]
+pub struct Arguments<'a> {
+    link: &'a str,
+    values: &'a BTreeMap<String, ArgumentValue>,
+    asked: BTreeSet<&'static str>,
+    catalogue: &'a Catalogue,
+}
+
+impl<'a> Arguments<'a> {
+    pub(super) fn new(spec: &'a LinkSpec, catalogue: &'a Catalogue) -> Self {
+        Self {
+            link: &spec.link,
+            values: &spec.arguments,
+            asked: BTreeSet::new(),
+            catalogue,
+        }
+    }
+
+    fn get(&mut self, name: &'static str) -> Option<&'a ArgumentValue> {
+        self.asked.insert(name);
+        self.values
+            .get(name)
+            .filter(|value| !matches!(value, ArgumentValue::Null))
+    }
+
+    fn wrong(&self, name: &str, expected: &'static str, got: &ArgumentValue) -> Error {
+        Error::ArgumentKind {
+            link: self.link.to_owned(),
+            argument: name.to_owned(),
+            expected,
+            got: got.to_string(),
+        }
+    }
+
+    fn missing(&self, name: &str, expected: &'static str) -> Error {
+        Error::MissingArgument {
+            link: self.link.to_owned(),
+            argument: name.to_owned(),
+            expected,
+        }
+    }
+
+    /// Anything that is written as data, such as a schedule.
+    fn data<T: DeserializeOwned>(
+        &self,
+        name: &str,
+        value: &ArgumentValue,
+        expected: &'static str,
+    ) -> Result<T, Error> {
+        serde_json::to_value(value)
+            .and_then(serde_json::from_value)
+            .map_err(|_| self.wrong(name, expected, value))
+    }
+
+    /// A number or a schedule that must be given.
+    ///
+    /// # Errors
+    /// If it is missing or of another kind.
+    pub fn hyper(&mut self, name: &'static str) -> Result<Hyper, Error> {
+        self.optional_hyper(name)?
+            .ok_or_else(|| self.missing(name, HYPER))
+    }
+
+    /// A number or a schedule that may be left out.
+    ///
+    /// # Errors
+    /// If it is of another kind.
+    pub fn optional_hyper(&mut self, name: &'static str) -> Result<Option<Hyper>, Error> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(ArgumentValue::Number(x)) => Ok(Some(Hyper::Number(*x))),
+            Some(value @ ArgumentValue::Table(_)) => self.data(name, value, HYPER).map(Some),
+            Some(value) => Err(self.wrong(name, HYPER, value)),
+        }
+    }
+
+    /// Replaces a default by what the specification gives.
+    ///
+    /// # Errors
+    /// If it is of another kind.
+    pub fn set_hyper(&mut self, name: &'static str, hyper: &mut Hyper) -> Result<(), Error> {
+        if let Some(given) = self.optional_hyper(name)? {
+            *hyper = given;
+        }
+        Ok(())
+    }
+
+    /// A flag that may be left out.
+    ///
+    /// # Errors
+    /// If it is of another kind.
+    pub fn flag(&mut self, name: &'static str) -> Result<Option<bool>, Error> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(ArgumentValue::Flag(flag)) => Ok(Some(*flag)),
+            Some(value) => Err(self.wrong(name, "true or false", value)),
+        }
+    }
+
+    /// A whole number that may be left out.
+    ///
+    /// # Errors
+    /// If it is of another kind, negative or not whole.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // checked
+    pub fn count(&mut self, name: &'static str) -> Result<Option<usize>, Error> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(ArgumentValue::Number(x)) if x.0 >= 0.0 && x.0.fract() == 0.0 && x.0 < 9.0e15 => {
+                Ok(Some(x.0 as usize))
+            }
+            Some(value) => Err(self.wrong(name, COUNT, value)),
+        }
+    }
+
+    /// A whole number that must be given.
+    ///
+    /// # Errors
+    /// If it is missing, of another kind, negative or not whole.
+    pub fn required_count(&mut self, name: &'static str) -> Result<usize, Error> {
+        self.count(name)?.ok_or_else(|| self.missing(name, COUNT))
+    }
+
+    /// A text that must be given.
+    ///
+    /// # Errors
+    /// If it is missing or of another kind.
+    pub fn text(&mut self, name: &'static str) -> Result<&'a str, Error> {
+        match self.get(name) {
+            None => Err(self.missing(name, "a text")),
+            Some(ArgumentValue::Text(text)) => Ok(text),
+            Some(value) => Err(self.wrong(name, "a text", value)),
+        }
+    }
+
+    /// One of a few words, which may be left out.
+    ///
+    /// # Errors
+    /// If it is another word or of another kind.
+    pub fn choice(
+        &mut self,
+        name: &'static str,
+        words: &[&'static str],
+    ) -> Result<Option<&'static str>, Error> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(value) => {
+                let word = words
+                    .iter()
+                    .find(|word| matches!(value, ArgumentValue::Text(text) if text == **word));
+                word.map(|word| Some(*word))
+                    .ok_or_else(|| Error::ArgumentKind {
+                        link: self.link.to_owned(),
+                        argument: name.to_owned(),
+                        expected: "one of the words the link knows",
+                        got: format!("{value} (it knows {})", words.join(", ")),
+                    })
+            }
+        }
+    }
+
+    /// A selection of leaves that may be left out. A table of truth values means paths.
+    ///
+    /// # Errors
+    /// If it is of another kind.
+    pub fn leaves(&mut self, name: &'static str) -> Result<Option<Leaves>, Error> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(ArgumentValue::Flag(true)) => Ok(Some(Leaves::All)),
+            Some(ArgumentValue::Flag(false)) => Ok(Some(Leaves::All.negate())),
+            Some(ArgumentValue::Table(table))
+                if table.values().all(|v| matches!(v, ArgumentValue::Flag(_))) =>
+            {
+                let paths = table
+                    .iter()
+                    .map(|(path, value)| (path.clone(), *value == ArgumentValue::Flag(true)));
+                Ok(Some(Leaves::Paths(paths.collect())))
+            }
+            Some(value) => self.data(name, value, LEAVES).map(Some),
+        }
+    }
+
+    /// A chain of links from per-example gradients to a statistic in the shape of the parameters.
+    ///
+    /// # Errors
+    /// If it is missing, of another kind, or not such a chain.
+    pub fn statistic(&mut self, name: &'static str) -> Result<DynStatistic, Error> {
+        let value = self.get(name).ok_or_else(|| self.missing(name, LINKS))?;
+        let spec: ChainSpec = match value {
+            ArgumentValue::Text(link) => ChainSpec::from_iter([LinkSpec::new(link)]),
+            value => self.data(name, value, LINKS)?,
+        };
+        DynStatistic::new(self.catalogue.build(&spec)?)
+    }
+
+    /// Complains about what nobody asked for.
+    pub(super) fn finish(self) -> Result<(), Error> {
+        let unknown = self
+            .values
+            .keys()
+            .find(|name| !self.asked.contains(name.as_str()));
+        match unknown {
+            None => Ok(()),
+            Some(name) => Err(Error::UnknownArgument {
+                link: self.link.to_owned(),
+                argument: name.clone(),
+                known: self.asked.iter().map(ToString::to_string).collect(),
+            }),
+        }
+    }
+}
+
+const HYPER: &str = "a number or a schedule";
+const COUNT: &str = "a whole number that is not negative";
+const LEAVES: &str = "a selection of leaves, such as {\"matching\": \"*.weight\"}";
+const LINKS: &str = "a list of links";

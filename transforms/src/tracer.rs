@@ -1,0 +1,179 @@
+//! `Tracer`: what a link can ask for while it is traced into a program.
+
+use crate::axis::{Aggregated, Axis, AxisKind, PerExample};
+use crate::error::Error;
+use crate::extent::{Extent, Global, Leaf, PerLeaf};
+use crate::hyper::{Domain, Hyper};
+use crate::leaves::Leaves;
+use crate::program::{Graph, Number, Op, Program};
+use crate::transform::Transform;
+use crate::value::{Predicate, SharedGraph, Value};
+
+/// The program under construction. Links get it as `cx` and ask it for parameters, state and hyper-parameters.
+#[derive(Debug)]
+pub struct Tracer {
+    graph: SharedGraph,
+}
+
+/// A piece of state: its value before this step, and the right to set the next one.
+#[derive(Debug)]
+pub struct StateSlot<E: Extent> {
+    slot: u32,
+    before: Value<Aggregated, E>,
+}
+
+impl<E: Extent> StateSlot<E> {
+    /// The value that the last step left.
+    pub fn before(&self) -> Value<Aggregated, E> {
+        self.before.clone()
+    }
+}
+
+impl Tracer {
+    pub(crate) fn new(input: AxisKind) -> Self {
+        Self {
+            graph: SharedGraph::new(Graph::new(input)),
+        }
+    }
+
+    fn value<A: Axis, E: Extent>(&self, op: Op) -> Value<A, E> {
+        let node = self.graph.borrow_mut().push(op);
+        Value::new(self.graph.clone(), node)
+    }
+
+    pub(crate) fn grads<A: Axis>(&self) -> Value<A> {
+        self.value(Op::Grads)
+    }
+
+    /// Applies another link to `x`. Combinators and aliases build on this.
+    pub fn apply<In: Axis, T: Transform<In> + ?Sized>(
+        &mut self,
+        link: &T,
+        x: Value<In>,
+    ) -> Value<T::Out> {
+        let name = link.name();
+        match name {
+            Some(name) => {
+                self.graph.borrow_mut().enter(name.into_owned());
+                let out = link.trace(x, self);
+                self.graph.borrow_mut().exit();
+                out
+            }
+            None => link.trace(x, self),
+        }
+    }
+
+    /// A literal. Operators take `f64` directly; this is for the left side of methods.
+    pub fn constant(&self, x: f64) -> Value<Aggregated, Global> {
+        self.value(Op::Const(Number(x)))
+    }
+
+    /// The parameters, `[P]`.
+    pub fn params(&self) -> Value<Aggregated, Leaf> {
+        self.value(Op::Params)
+    }
+
+    /// The number of steps taken before this one: 0 at the first.
+    pub fn step(&self) -> Value<Aggregated, Global> {
+        self.value(Op::Step)
+    }
+
+    /// The number of examples B of this batch.
+    pub fn batch_size(&self) -> Value<Aggregated, Global> {
+        self.value(Op::BatchSize)
+    }
+
+    /// The number of elements of the leaf.
+    pub fn leaf_size(&self) -> Value<Aggregated, PerLeaf> {
+        self.value(Op::LeafSize)
+    }
+
+    /// The number 1 for each leaf; its [`sum_leaves`](Value::sum_leaves) is the number of leaves.
+    pub fn one_per_leaf(&self) -> Value<Aggregated, PerLeaf> {
+        self.selected(&Leaves::All).as_number()
+    }
+
+    /// Whether the leaf is among `leaves`. Known when the chain is bound to a model, so that a `select` on it
+    /// costs nothing.
+    pub fn selected(&self, leaves: &Leaves) -> Predicate<Aggregated, PerLeaf> {
+        let node = self.graph.borrow_mut().selected(leaves);
+        Predicate::new(self.graph.clone(), node)
+    }
+
+    /// `yes` in the selected leaves, `no` in the others.
+    pub fn choose<A: Axis>(&self, leaves: &Leaves, yes: &Value<A>, no: &Value<A>) -> Value<A> {
+        let selected = self.graph.borrow_mut().selected(leaves);
+        self.value(Op::Select(selected, yes.node(), no.node()))
+    }
+
+    /// A hyper-parameter named `"link.field"`, or as the user named it, evaluated at [`step`](Self::step).
+    ///
+    /// A value outside `domain` makes the whole chain an error that names the link.
+    pub fn hyper(&self, field: &str, hyper: &Hyper, domain: Domain) -> Value<Aggregated, Global> {
+        let node = self.graph.borrow_mut().hyper(field, hyper, domain);
+        Value::new(self.graph.clone(), node)
+    }
+
+    /// A named number that the caller gives at each step, such as the loss.
+    pub fn extra(&self, name: &str) -> Value<Aggregated, Global> {
+        let node = self.graph.borrow_mut().extra(name, AxisKind::Aggregated);
+        Value::new(self.graph.clone(), node)
+    }
+
+    /// A named input of one number for each example that the caller gives at each step, `[B]`.
+    pub fn example_extra(&self, name: &str) -> Value<PerExample, Global> {
+        let node = self.graph.borrow_mut().extra(name, AxisKind::PerExample);
+        Value::new(self.graph.clone(), node)
+    }
+
+    /// A piece of state. It has the shape of the parameters, or is a number (for each leaf): there is no state
+    /// with a batch axis, because the examples of the next batch are other ones.
+    pub fn slot<E: Extent>(&self, field: &str, init: f64) -> StateSlot<E> {
+        let (slot, node) = self.graph.borrow_mut().slot(field, E::KIND, init);
+        StateSlot {
+            slot,
+            before: Value::new(self.graph.clone(), node),
+        }
+    }
+
+    /// Sets what the state holds after this step.
+    pub fn set<E: Extent>(&self, slot: StateSlot<E>, next: &Value<Aggregated, E>) {
+        self.graph.borrow_mut().set_slot(slot.slot, next.node());
+    }
+
+    /// A piece of state in one go: `update` maps the old value to the new one, which is stored and returned.
+    pub fn state<E: Extent>(
+        &self,
+        field: &str,
+        init: f64,
+        update: impl FnOnce(Value<Aggregated, E>) -> Value<Aggregated, E>,
+    ) -> Value<Aggregated, E> {
+        let slot = self.slot(field, init);
+        let next = update(slot.before());
+        self.set(slot, &next);
+        next
+    }
+
+    /// Gives a value out as a metric named `"link.field"`, beside the updates.
+    pub fn emit<A: Axis, E: Extent>(&self, field: &str, value: &Value<A, E>) {
+        self.graph.borrow_mut().emit(field, value.node());
+    }
+
+    /// Makes the whole chain an error. The first one counts; tracing may go on.
+    pub fn fail(&self, error: Error) {
+        self.graph.borrow_mut().fail(error);
+    }
+
+    pub(crate) fn kind_of<A: Axis>(&self, value: &Value<A>) -> AxisKind {
+        self.graph.borrow().node_type(value.node()).axis
+    }
+
+    pub(crate) fn finish<A: Axis>(self, updates: &Value<A>) -> Result<Program, Error> {
+        let node = updates.node();
+        let graph = std::mem::replace(
+            &mut *self.graph.borrow_mut(),
+            Graph::new(AxisKind::Aggregated),
+        );
+        graph.finish(node)
+    }
+}

@@ -1,0 +1,380 @@
+//! `Value`: a symbolic number of a program, with operators.
+//!
+//! A link never sees a tensor. It gets a handle, writes ordinary arithmetic with it, and each operator adds a node
+//! to the program that is being traced. The type parameters say where the batch axis is and how far the value
+//! reaches; operators broadcast over both, and the result's type says what came out.
+
+mod operators;
+mod predicate;
+
+use std::cell::{Ref, RefCell, RefMut};
+use std::marker::PhantomData;
+use std::rc::Rc;
+
+pub use predicate::Predicate;
+
+use crate::axis::{Aggregated, Axis, CanReduce, ExamplesApart, ExamplesReduced, Join, PerExample};
+use crate::extent::{Extent, Global, Leaf, PerLeaf, Widen};
+use crate::program::{Binary, Comparison, Fold, Graph, NodeId, Number, Op, Reduction, Test, Unary};
+
+/// The program that is being traced, shared by its values.
+#[doc(hidden)]
+#[derive(Clone, Debug)]
+pub struct SharedGraph(Rc<RefCell<Graph>>);
+
+impl SharedGraph {
+    pub(crate) fn new(graph: Graph) -> Self {
+        Self(Rc::new(RefCell::new(graph)))
+    }
+
+    pub(crate) fn borrow(&self) -> Ref<'_, Graph> {
+        self.0.borrow()
+    }
+
+    pub(crate) fn borrow_mut(&self) -> RefMut<'_, Graph> {
+        self.0.borrow_mut()
+    }
+}
+
+/// A symbolic number: with or without the batch axis (`A`), over elements, for each leaf or for all (`E`).
+#[derive(Debug)]
+pub struct Value<A: Axis, E: Extent = Leaf> {
+    graph: SharedGraph,
+    node: NodeId,
+    kind: PhantomData<(A, E)>,
+}
+
+impl<A: Axis, E: Extent> Clone for Value<A, E> {
+    fn clone(&self) -> Self {
+        Self::new(self.graph.clone(), self.node)
+    }
+}
+
+/// What can stand at the right of an operator: a value, a reference to one, or a literal.
+pub trait Operand {
+    /// The axis it brings.
+    type Axis: Axis;
+    /// The extent it brings.
+    type Extent: Extent;
+    /// Its node in the graph of the left side.
+    #[doc(hidden)]
+    fn node_in(&self, graph: &SharedGraph) -> NodeId;
+}
+
+impl Operand for f64 {
+    type Axis = Aggregated;
+    type Extent = Global;
+    fn node_in(&self, graph: &SharedGraph) -> NodeId {
+        graph.borrow_mut().push(Op::Const(Number(*self)))
+    }
+}
+
+impl<A: Axis, E: Extent> Operand for Value<A, E> {
+    type Axis = A;
+    type Extent = E;
+    fn node_in(&self, graph: &SharedGraph) -> NodeId {
+        assert!(
+            Rc::ptr_eq(&graph.0, &self.graph.0),
+            "values of two programs cannot be combined"
+        );
+        self.node
+    }
+}
+
+impl<T: Operand> Operand for &T {
+    type Axis = T::Axis;
+    type Extent = T::Extent;
+    fn node_in(&self, graph: &SharedGraph) -> NodeId {
+        (**self).node_in(graph)
+    }
+}
+
+pub(crate) type Joined<A, O> = <A as Join<<O as Operand>::Axis>>::Out;
+pub(crate) type Widened<E, O> = <E as Widen<<O as Operand>::Extent>>::Out;
+
+impl<A: Axis, E: Extent> Value<A, E> {
+    pub(crate) fn new(graph: SharedGraph, node: NodeId) -> Self {
+        Self {
+            graph,
+            node,
+            kind: PhantomData,
+        }
+    }
+
+    pub(crate) fn node(&self) -> NodeId {
+        self.node
+    }
+
+    /// The same value, whose axis the caller has looked up to be [`PerExample`].
+    pub(crate) fn assume_per_example(&self) -> Value<PerExample, E> {
+        Value::new(self.graph.clone(), self.node)
+    }
+
+    /// The same value, whose axis the caller has looked up to be [`Aggregated`].
+    pub(crate) fn assume_aggregated(&self) -> Value<Aggregated, E> {
+        Value::new(self.graph.clone(), self.node)
+    }
+
+    fn push<B: Axis, F: Extent>(&self, op: Op) -> Value<B, F> {
+        let node = self.graph.borrow_mut().push(op);
+        Value::new(self.graph.clone(), node)
+    }
+
+    fn unary(&self, f: Unary) -> Self {
+        self.push(Op::Unary(f, self.node))
+    }
+
+    fn binary<O: Operand>(&self, f: Binary, other: &O) -> Value<Joined<A, O>, Widened<E, O>>
+    where
+        A: Join<O::Axis>,
+        E: Widen<O::Extent>,
+    {
+        let other = other.node_in(&self.graph);
+        self.push(Op::Binary(f, self.node, other))
+    }
+
+    fn compare<O: Operand>(
+        &self,
+        f: Comparison,
+        other: &O,
+        swap: bool,
+    ) -> Predicate<Joined<A, O>, Widened<E, O>>
+    where
+        A: Join<O::Axis>,
+        E: Widen<O::Extent>,
+    {
+        let (a, b) = (self.node, other.node_in(&self.graph));
+        let (a, b) = if swap { (b, a) } else { (a, b) };
+        let node = self.graph.borrow_mut().push(Op::Compare(f, a, b));
+        Predicate::new(self.graph.clone(), node)
+    }
+
+    fn test(&self, f: Test) -> Predicate<A, E> {
+        let node = self.graph.borrow_mut().push(Op::Test(f, self.node));
+        Predicate::new(self.graph.clone(), node)
+    }
+
+    /// `|x|`.
+    pub fn abs(&self) -> Self {
+        self.unary(Unary::Abs)
+    }
+
+    /// -1, 0 or 1; NaN stays NaN.
+    pub fn sign(&self) -> Self {
+        self.unary(Unary::Sign)
+    }
+
+    /// `x * x`.
+    pub fn square(&self) -> Self {
+        self.unary(Unary::Square)
+    }
+
+    /// The square root; NaN for negative numbers.
+    pub fn sqrt(&self) -> Self {
+        self.unary(Unary::Sqrt)
+    }
+
+    /// `e^x`.
+    pub fn exp(&self) -> Self {
+        self.unary(Unary::Exp)
+    }
+
+    /// The natural logarithm.
+    pub fn ln(&self) -> Self {
+        self.unary(Unary::Ln)
+    }
+
+    /// The hyperbolic tangent.
+    pub fn tanh(&self) -> Self {
+        self.unary(Unary::Tanh)
+    }
+
+    /// The smaller of two values; NaN if either is.
+    pub fn min<O: Operand>(&self, other: O) -> Value<Joined<A, O>, Widened<E, O>>
+    where
+        A: Join<O::Axis>,
+        E: Widen<O::Extent>,
+    {
+        self.binary(Binary::Min, &other)
+    }
+
+    /// The greater of two values; NaN if either is.
+    pub fn max<O: Operand>(&self, other: O) -> Value<Joined<A, O>, Widened<E, O>>
+    where
+        A: Join<O::Axis>,
+        E: Widen<O::Extent>,
+    {
+        self.binary(Binary::Max, &other)
+    }
+
+    /// `x` to the power `other`.
+    pub fn pow<O: Operand>(&self, other: O) -> Value<Joined<A, O>, Widened<E, O>>
+    where
+        A: Join<O::Axis>,
+        E: Widen<O::Extent>,
+    {
+        self.binary(Binary::Pow, &other)
+    }
+
+    /// `x < other`.
+    pub fn lt<O: Operand>(&self, other: O) -> Predicate<Joined<A, O>, Widened<E, O>>
+    where
+        A: Join<O::Axis>,
+        E: Widen<O::Extent>,
+    {
+        self.compare(Comparison::Less, &other, false)
+    }
+
+    /// `x <= other`.
+    pub fn le<O: Operand>(&self, other: O) -> Predicate<Joined<A, O>, Widened<E, O>>
+    where
+        A: Join<O::Axis>,
+        E: Widen<O::Extent>,
+    {
+        self.compare(Comparison::LessEqual, &other, false)
+    }
+
+    /// `x > other`.
+    pub fn gt<O: Operand>(&self, other: O) -> Predicate<Joined<A, O>, Widened<E, O>>
+    where
+        A: Join<O::Axis>,
+        E: Widen<O::Extent>,
+    {
+        self.compare(Comparison::Less, &other, true)
+    }
+
+    /// `x >= other`.
+    pub fn ge<O: Operand>(&self, other: O) -> Predicate<Joined<A, O>, Widened<E, O>>
+    where
+        A: Join<O::Axis>,
+        E: Widen<O::Extent>,
+    {
+        self.compare(Comparison::LessEqual, &other, true)
+    }
+
+    /// `x == other`.
+    pub fn equal<O: Operand>(&self, other: O) -> Predicate<Joined<A, O>, Widened<E, O>>
+    where
+        A: Join<O::Axis>,
+        E: Widen<O::Extent>,
+    {
+        self.compare(Comparison::Equal, &other, false)
+    }
+
+    /// Whether `x` is not a number.
+    pub fn is_nan(&self) -> Predicate<A, E> {
+        self.test(Test::IsNan)
+    }
+
+    /// Whether `x` is neither NaN nor infinite.
+    pub fn is_finite(&self) -> Predicate<A, E> {
+        self.test(Test::IsFinite)
+    }
+
+    /// `x` where the predicate holds, `otherwise` elsewhere. The value that is not kept may be NaN.
+    #[must_use]
+    pub fn keep_where<B: Axis, F: Extent>(
+        &self,
+        predicate: &Predicate<B, F>,
+        otherwise: f64,
+    ) -> Self
+    where
+        A: Join<B, Out = A>,
+        E: Widen<F, Out = E>,
+    {
+        let otherwise = otherwise.node_in(&self.graph);
+        self.push(Op::Select(predicate.node, self.node, otherwise))
+    }
+
+    /// `x / other`, and 0 where both are 0: nothing divided by nothing is nothing, but a number divided by 0
+    /// stays infinite and shows.
+    pub fn div_or_zero<O: Operand>(&self, other: O) -> Value<Joined<A, O>, Widened<E, O>>
+    where
+        A: Join<O::Axis>,
+        E: Widen<O::Extent>,
+    {
+        self.binary(Binary::DivOrZero, &other)
+    }
+}
+
+impl<E: Extent> Value<PerExample, E> {
+    /// Ends the batch axis with a reduction over the examples.
+    pub fn reduce(&self, reduction: Reduction) -> Value<Aggregated, E> {
+        self.push(Op::OverExamples(reduction, self.node))
+    }
+
+    /// The mean over the examples.
+    pub fn mean(&self) -> Value<Aggregated, E> {
+        self.reduce(Reduction::Mean)
+    }
+
+    /// The sum over the examples.
+    pub fn sum(&self) -> Value<Aggregated, E> {
+        self.reduce(Reduction::Sum)
+    }
+}
+
+impl<A: Axis> Value<A, Leaf> {
+    /// The sum over the elements of each leaf.
+    pub fn sum_elements(&self) -> Value<A, PerLeaf> {
+        self.push(Op::OverElements(Fold::Sum, self.node))
+    }
+
+    /// The largest element of each leaf, for values that are not negative.
+    pub fn max_element(&self) -> Value<A, PerLeaf> {
+        self.push(Op::OverElements(Fold::Max, self.node))
+    }
+
+    /// The squared Euclidean norm over all leaves: `[B]` numbers, or one.
+    pub fn sq_norm(&self) -> Value<A, Global> {
+        self.leaf_sq_norm().sum_leaves()
+    }
+
+    /// The squared Euclidean norm of each leaf.
+    pub fn leaf_sq_norm(&self) -> Value<A, PerLeaf> {
+        self.square().sum_elements()
+    }
+
+    /// The Euclidean norm over all leaves: `[B]` numbers, or one.
+    pub fn norm(&self) -> Value<A, Global> {
+        self.sq_norm().sqrt()
+    }
+
+    /// The Euclidean norm of each leaf.
+    pub fn leaf_norm(&self) -> Value<A, PerLeaf> {
+        self.leaf_sq_norm().sqrt()
+    }
+}
+
+impl<A: Axis> Value<A, PerLeaf> {
+    /// The sum over all leaves.
+    pub fn sum_leaves(&self) -> Value<A, Global> {
+        self.push(Op::OverLeaves(Fold::Sum, self.node))
+    }
+
+    /// The largest over all leaves, for values that are not negative.
+    pub fn max_leaves(&self) -> Value<A, Global> {
+        self.push(Op::OverLeaves(Fold::Max, self.node))
+    }
+}
+
+impl<A: CanReduce, E: Extent> Value<A, E> {
+    /// The same value, whose axis the bound has shown to be [`PerExample`].
+    pub(crate) fn to_reduce(&self) -> Value<PerExample, E> {
+        self.assume_per_example()
+    }
+}
+
+impl<A: ExamplesApart, E: Extent> Value<A, E> {
+    /// The same value, whose axis the bound has shown to be [`PerExample`].
+    pub(crate) fn apart(&self) -> Value<PerExample, E> {
+        self.assume_per_example()
+    }
+}
+
+impl<A: ExamplesReduced, E: Extent> Value<A, E> {
+    /// The same value, whose axis the bound has shown to be [`Aggregated`].
+    pub(crate) fn reduced(&self) -> Value<Aggregated, E> {
+        self.assume_aggregated()
+    }
+}
