@@ -1,0 +1,144 @@
+//! Capture: per-example gradients by surgery of the autodiff graph.
+//!
+//! An ordinary backward pass computes, for a linear layer, the gradient `d [B, O]` at the layer's output and from it
+//! `a^T d`, the weight gradient already summed over the examples. The examples are apart until that last product. So inside
+//! [`per_example_grads`] a layer of [`pergrad::nn`](crate::nn)
+//!
+//! 1. uses its weight untracked, so that the backward pass does not compute the summed product,
+//! 2. sends its output through `tap`, an identity whose backward pass also hands `d` to a *sink*,
+//! 3. records on the [tape](tape) what it takes to make `g_b = a_b^T d_b` of them.
+//!
+//! The closure returns the losses `[B]`, never their mean, so a factor B cannot go wrong. A trained parameter that was used
+//! outside these layers gets an ordinary gradient, which is how it is noticed, and is an error that names it.
+//!
+//! [`per_example_grads_looped`] runs one example at a time; it works for every model and is the oracle of
+//! [`check_per_example_grads`].
+
+mod check;
+mod looped;
+pub(crate) mod tape;
+
+use burn::module::{Module, ModuleVisitor, Param, ParamId};
+use burn::tensor::{Gradients, Tensor};
+
+pub(crate) use check::numbers;
+pub use check::{Agreement, check_per_example_grads};
+pub use looped::per_example_grads_looped;
+
+use crate::error::Error;
+use crate::grads::{LeafGrads, PerExampleGrads};
+use crate::model::{self, ModelLeaves};
+use tape::Scope;
+
+/// Runs `losses` on the model and gives back the losses `[B]` with the gradient of each of them for every trained parameter.
+///
+/// The model is built of the layers of [`pergrad::nn`](crate::nn) as far as it has trained parameters; everything without
+/// parameters is burn's. Frozen parameters are left out; trained ones that were not used get zeros.
+///
+/// # Shapes
+/// The closure returns one loss for each example, `[B]`; the batch is axis 0 of every layer's input.
+///
+/// # Errors
+/// A trained parameter used outside pergrad's layers; losses that are not one for each example; losses that do not depend on
+/// the parameters; a capture inside a capture. Each names the parameter or layer, and the way out.
+///
+/// # Example
+/// ```
+/// use burn::nn::LinearConfig;
+/// use burn::tensor::{Device, Tensor};
+/// use pergrad::{nn::Linear, per_example_grads};
+///
+/// let device = Device::default().autodiff();
+/// let model = Linear::new(&LinearConfig::new(1, 1).with_bias(false), &device);
+/// let x = Tensor::<2>::from_floats([[1.0], [2.0]], &device);
+/// let (losses, grads) = per_example_grads(&model, |m| m.forward(x).reshape([2])).unwrap();
+/// assert_eq!(losses.dims(), [2]);
+/// let g = grads.leaf::<3>("weight").unwrap(); // [B, 1, 1]
+/// assert_eq!(g.into_data().try_to_vec::<f32>().unwrap(), [1.0, 2.0]);
+/// ```
+pub fn per_example_grads<M: Module>(
+    model: &M,
+    losses: impl FnOnce(&M) -> Tensor<1>,
+) -> Result<(Tensor<1>, PerExampleGrads), Error> {
+    let leaves = ModelLeaves::of(model)?;
+    if leaves.ids.is_empty() {
+        return Err(Error::NothingTrained);
+    }
+    let scope = Scope::enter()?;
+    let losses = losses(model);
+    let records = scope.finish()?;
+    if !losses.is_tracked() {
+        return Err(Error::LossNotTracked);
+    }
+    let examples = losses.dims()[0];
+    let paths = model::paths(&leaves);
+    for record in &records {
+        if record.examples() != examples {
+            return Err(Error::LossCount {
+                losses: examples,
+                leaf: paths.get(&record.param()).cloned().unwrap_or_default(),
+                examples: record.examples(),
+            });
+        }
+    }
+    let mut grads = losses.clone().sum().backward();
+    if let Some(id) = tracked_outside(model, &leaves, &grads) {
+        let leaf = paths[&id].clone();
+        return Err(Error::NotCaptured { leaf });
+    }
+    // The same output gradient serves the weight and the bias of a layer, so it is read before any is dropped.
+    let mut rows: Vec<Option<Tensor<2>>> = vec![None; leaves.ids.len()];
+    for record in records {
+        let Some(at) = leaves.position(record.param()) else {
+            continue;
+        };
+        if let Some(new) = record.rows(&mut grads) {
+            rows[at] = Some(match rows[at].take() {
+                Some(sum) => sum + new,
+                None => new,
+            });
+        }
+    }
+    let values = model::rows(model, &leaves);
+    let entries = leaves.tree.leaves().iter().zip(&leaves.ids);
+    let entries = entries
+        .zip(rows)
+        .zip(values)
+        .map(|(((info, id), rows), value)| {
+            let rows = rows.unwrap_or_else(|| {
+                let options = (&value.device(), value.dtype());
+                Tensor::zeros([examples, info.size()], options)
+            });
+            LeafGrads::dense(info.path.clone(), Some(*id), &info.shape, rows)
+        });
+    let grads = PerExampleGrads::new(entries.collect())?;
+    Ok((losses.inner(), grads))
+}
+
+/// The first trained parameter that got an ordinary gradient.
+fn tracked_outside<M: Module>(
+    model: &M,
+    leaves: &ModelLeaves,
+    grads: &Gradients,
+) -> Option<ParamId> {
+    struct Outside<'a> {
+        leaves: &'a ModelLeaves,
+        grads: &'a Gradients,
+        found: Option<ParamId>,
+    }
+    impl ModuleVisitor for Outside<'_> {
+        fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+            let trained = self.leaves.position(param.id).is_some();
+            if trained && self.found.is_none() && param.val().grad(self.grads).is_some() {
+                self.found = Some(param.id);
+            }
+        }
+    }
+    let mut visitor = Outside {
+        leaves,
+        grads,
+        found: None,
+    };
+    model.visit(&mut visitor);
+    visitor.found
+}

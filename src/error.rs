@@ -1,0 +1,86 @@
+//! Everything that can be wrong, with the way out.
+
+/// What was wrong. Each message names the link, layer or leaf, says what was expected and what came, and the way out.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The chain, its inputs or its state; see [`pergrad_transforms::Error`].
+    #[error(transparent)]
+    Chain(#[from] pergrad_transforms::Error),
+
+    /// The model has no trained parameter.
+    #[error(
+        "the model has no parameter that requires gradients: build it on `device.autodiff()` or call `model.train()` first, and unfreeze what is to be trained"
+    )]
+    NothingTrained,
+
+    /// A parameter was used in a way that the capture does not see.
+    #[error(
+        "`{leaf}` is trained, but it was used outside pergrad's layers, so its per-example gradients are unknown: use the layer of the same name in `pergrad::nn`, freeze the parameter, or take `per_example_grads_looped`, which works for every model"
+    )]
+    NotCaptured {
+        /// The parameter.
+        leaf: String,
+    },
+
+    /// The closure did not return one loss for each example.
+    #[error(
+        "the closure returned {losses} loss{}, but `{leaf}` saw {examples} examples: return one loss for each example (`[B]`), without taking their mean or sum",
+        if *losses == 1 { "" } else { "es" }
+    )]
+    LossCount {
+        /// How many losses came.
+        losses: usize,
+        /// The leaf that saw another number of examples.
+        leaf: String,
+        /// That number.
+        examples: usize,
+    },
+
+    /// The losses do not depend on the parameters.
+    #[error(
+        "the losses do not depend on any trained parameter: compute them from the model inside the closure, on a device with autodiff"
+    )]
+    LossNotTracked,
+
+    /// A layer got an input without a batch axis.
+    #[error(
+        "`{layer}` got an input of rank 1 while per-example gradients are captured: its axis 0 must be the batch, so give it the shape [B, ..]"
+    )]
+    NoBatchAxis {
+        /// The layer.
+        layer: &'static str,
+    },
+
+    /// A capture was started inside a capture.
+    #[error(
+        "per-example gradients are already being captured on this thread: take the inner ones before or after, not inside the closure"
+    )]
+    Nested,
+
+    /// Captured and looped gradients disagree.
+    #[error(
+        "captured and looped per-example gradients differ by {difference:e} (relative to the leaf's largest element) at leaf `{leaf}`, example {example}: a layer mixes examples (batch statistics?), or the closure's losses do"
+    )]
+    Mismatch {
+        /// The leaf.
+        leaf: String,
+        /// The example with the largest difference.
+        example: usize,
+        /// That difference.
+        difference: f64,
+    },
+
+    /// An input is on another device than the model, or of a dtype that no gradient has.
+    #[error("`{name}` has the dtype {got}, but gradients are f16, bf16, f32 or f64: cast it")]
+    Dtype {
+        /// The leaf or input.
+        name: String,
+        /// What came.
+        got: String,
+    },
+
+    /// Reading a tensor back from its device failed.
+    #[error("a tensor could not be read from its device: {0}")]
+    Read(String),
+}

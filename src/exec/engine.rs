@@ -1,0 +1,237 @@
+//! The engine: a program with its plan and its state, bound to leaves on a device.
+
+use burn::tensor::{DType, Device, TensorData};
+use pergrad_transforms::program::{HostInputs, HostScalars, Number};
+use pergrad_transforms::state::{SlotState, VERSION};
+use pergrad_transforms::{Dtype, ExtentKind, Hyper, ParamTree, Program, State};
+
+use super::ops::Matrix;
+use super::portable::{self, Inputs, Outputs};
+use crate::capture::numbers;
+use crate::error::Error;
+use crate::plan::Plan;
+
+/// A program with its plan and state.
+#[derive(Clone, Debug)]
+pub(crate) struct Engine {
+    program: Program,
+    plan: Plan,
+    hypers: Vec<Hyper>,
+    step: u64,
+    bound: Option<Bound>,
+}
+
+/// What belongs to one model: found once, kept as long as its leaves stay the same.
+#[derive(Clone, Debug)]
+struct Bound {
+    tree: ParamTree,
+    sizes: Vec<usize>,
+    selected: Vec<Vec<bool>>,
+    dtype: DType,
+    device: Device,
+    /// For each slot, for each leaf or once.
+    slots: Vec<Vec<Matrix>>,
+}
+
+impl Engine {
+    pub(crate) fn new(program: Program) -> Self {
+        Self {
+            plan: Plan::new(&program),
+            hypers: program.hypers().iter().map(|h| h.value.clone()).collect(),
+            program,
+            step: 0,
+            bound: None,
+        }
+    }
+
+    pub(crate) fn program(&self) -> &Program {
+        &self.program
+    }
+
+    pub(crate) fn steps_taken(&self) -> u64 {
+        self.step
+    }
+
+    /// The dtype of the computation: f64 as soon as one leaf is, else f32. f16 and bf16 accumulate in f32.
+    fn dtype(tree: &ParamTree) -> DType {
+        if tree.leaves().iter().any(|leaf| leaf.dtype == Dtype::F64) {
+            DType::F64
+        } else {
+            DType::F32
+        }
+    }
+
+    /// Binds the program to the leaves of a model, unless it already is.
+    pub(crate) fn bind(&mut self, tree: &ParamTree, device: &Device) -> Result<(), Error> {
+        if let Some(bound) = &self.bound {
+            if bound.tree == *tree && bound.device == *device {
+                return Ok(());
+            }
+            if self.step > 0 {
+                // The state of other leaves would be lost, or would broadcast.
+                self.state()?.check(&self.program, tree)?;
+            }
+        }
+        let selected = self.program.selectors().iter().map(|s| s.select(tree));
+        let sizes = tree.sizes();
+        let dtype = Self::dtype(tree);
+        let slots = match self.bound.take() {
+            Some(bound) if self.step > 0 => {
+                let moved = |slot: Matrix| slot.to_device(device).cast(dtype);
+                let slots = bound.slots.into_iter();
+                slots
+                    .map(|slot| slot.into_iter().map(moved).collect())
+                    .collect()
+            }
+            _ => self.initial_slots(&sizes, dtype, device),
+        };
+        self.bound = Some(Bound {
+            selected: selected.collect::<Result<_, _>>()?,
+            tree: tree.clone(),
+            sizes,
+            dtype,
+            device: device.clone(),
+            slots,
+        });
+        Ok(())
+    }
+
+    fn initial_slots(&self, sizes: &[usize], dtype: DType, device: &Device) -> Vec<Vec<Matrix>> {
+        let options = (device, dtype);
+        let slots = self.program.slots().iter().map(|slot| {
+            let init = slot.init.0;
+            match slot.extent {
+                ExtentKind::Leaf => sizes
+                    .iter()
+                    .map(|&size| Matrix::full([1, size], init, options))
+                    .collect(),
+                ExtentKind::PerLeaf => sizes
+                    .iter()
+                    .map(|_| Matrix::full([1, 1], init, options))
+                    .collect(),
+                ExtentKind::Global => vec![Matrix::full([1, 1], init, options)],
+            }
+        });
+        slots.collect()
+    }
+
+    /// Takes one step over the bound leaves. Everything that can fail does so before anything changes.
+    pub(crate) fn step(
+        &mut self,
+        examples: usize,
+        grads: &[Matrix],
+        params: &[Matrix],
+        extras: &[Matrix],
+    ) -> Result<Outputs, Error> {
+        self.program.check_batch(examples)?;
+        let hypers = self.program.hyper_values(&self.hypers, self.step)?;
+        let bound = self.bound.as_mut().expect("bound before");
+        let host = HostScalars::compute(
+            &self.program,
+            &HostInputs {
+                step: self.step,
+                batch: examples,
+                hypers: &hypers,
+                leaf_sizes: &bound.sizes,
+                selected: &bound.selected,
+            },
+        );
+        let mut outputs = portable::run(&Inputs {
+            program: &self.program,
+            plan: &self.plan,
+            host: &host,
+            examples,
+            sizes: &bound.sizes,
+            grads,
+            params,
+            extras,
+            slots: &bound.slots,
+            dtype: bound.dtype,
+            device: &bound.device,
+        });
+        bound.slots = std::mem::take(&mut outputs.slots);
+        self.step += 1;
+        Ok(outputs)
+    }
+
+    /// The value of a hyper-parameter at the coming step.
+    pub(crate) fn hyper(&self, name: &str) -> Result<f64, Error> {
+        Ok(self.hypers[self.hyper_position(name)?].at(self.step))
+    }
+
+    /// Sets a hyper-parameter from the coming step on.
+    pub(crate) fn set_hyper(&mut self, name: &str, value: Hyper) -> Result<(), Error> {
+        let at = self.hyper_position(name)?;
+        self.program.hypers()[at]
+            .domain
+            .check(name, value.at(self.step))?;
+        self.hypers[at] = value;
+        Ok(())
+    }
+
+    fn hyper_position(&self, name: &str) -> Result<usize, Error> {
+        let hypers = self.program.hypers();
+        let position = hypers.iter().position(|h| h.name == name);
+        position.ok_or_else(|| {
+            pergrad_transforms::Error::UnknownHyper {
+                name: name.to_owned(),
+                known: hypers.iter().map(|h| h.name.clone()).collect(),
+            }
+            .into()
+        })
+    }
+
+    /// What it remembers. Reads the state back from the device.
+    pub(crate) fn state(&self) -> Result<State, Error> {
+        let bound = self.bound.as_ref().expect("bound before");
+        let mut slots = Vec::new();
+        for (slot, contents) in self.program.slots().iter().zip(&bound.slots) {
+            for (at, values) in contents.iter().enumerate() {
+                let leaf = bound.tree.leaves().get(at);
+                let leaf = leaf.filter(|_| slot.extent != ExtentKind::Global);
+                let shape = leaf.filter(|_| slot.extent == ExtentKind::Leaf);
+                let values = numbers(values.to_data())?;
+                slots.push(SlotState {
+                    name: slot.name.clone(),
+                    leaf: leaf.map(|leaf| leaf.path.clone()),
+                    shape: shape.map(|leaf| leaf.shape.clone()).unwrap_or_default(),
+                    values: values.into_iter().map(Number).collect(),
+                });
+            }
+        }
+        let names = self.program.hypers().iter().map(|h| h.name.clone());
+        Ok(State {
+            version: VERSION,
+            rule: self.program.rule(),
+            step: self.step,
+            hypers: names.zip(self.hypers.iter().cloned()).collect(),
+            slots,
+        })
+    }
+
+    /// Goes on from a saved state of the bound leaves; an error changes nothing.
+    pub(crate) fn load(&mut self, state: &State) -> Result<(), Error> {
+        let bound = self.bound.as_mut().expect("bound before");
+        state.check(&self.program, &bound.tree)?;
+        for (slot, contents) in self.program.slots().iter().zip(&mut bound.slots) {
+            for (at, values) in contents.iter_mut().enumerate() {
+                let leaf = bound.tree.leaves().get(at);
+                let leaf = leaf.filter(|_| slot.extent != ExtentKind::Global);
+                let saved = state.get(&slot.name, leaf.map(|leaf| leaf.path.as_str()));
+                let saved = saved.expect("checked").values.iter().map(|x| x.0);
+                *values = matrix(saved.collect(), values.dims(), bound.dtype, &bound.device);
+            }
+        }
+        self.hypers = state.hypers.iter().map(|(_, h)| h.clone()).collect();
+        self.step = state.step;
+        Ok(())
+    }
+}
+
+/// A matrix of numbers of the host.
+pub(crate) fn matrix(values: Vec<f64>, shape: [usize; 2], dtype: DType, device: &Device) -> Matrix {
+    Matrix::from_data(
+        TensorData::new(values, shape).convert_dtype(dtype),
+        (device, dtype),
+    )
+}

@@ -1,0 +1,266 @@
+//! Per-example gradients: for each leaf a tensor with the batch axis in front.
+
+use burn::module::{Module, ModuleVisitor, Param, ParamId};
+use burn::optim::GradientsParams;
+use burn::tensor::{DType, Tensor};
+use pergrad_transforms::{AxisKind, ParamTree};
+
+use crate::error::Error;
+use crate::model::{self, ModelLeaves};
+
+/// The gradient of every example for every trained leaf of a model.
+///
+/// Made by [`per_example_grads`](crate::per_example_grads), [`per_example_grads_looped`](crate::per_example_grads_looped), or
+/// from tensors of your own by [`builder`](Self::builder). The number of examples B is axis 0 of every leaf; it is
+/// checked once, when the value is made.
+#[derive(Clone, Debug)]
+pub struct PerExampleGrads {
+    examples: usize,
+    leaves: Vec<LeafGrads>,
+}
+
+/// The gradients of one leaf.
+#[derive(Clone, Debug)]
+pub(crate) struct LeafGrads {
+    pub(crate) path: String,
+    pub(crate) id: Option<ParamId>,
+    /// `[B, ..p]`.
+    pub(crate) shape: Vec<usize>,
+    pub(crate) form: Form,
+}
+
+/// How the gradients of a leaf are held.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub(crate) enum Form {
+    /// `g [B, P]`.
+    Dense(Tensor<2>),
+}
+
+impl LeafGrads {
+    /// A dense leaf from rows `[B, P]`.
+    pub(crate) fn dense(path: String, id: Option<ParamId>, p: &[usize], rows: Tensor<2>) -> Self {
+        let mut shape = vec![rows.dims()[0]];
+        shape.extend(p);
+        Self {
+            path,
+            id,
+            shape,
+            form: Form::Dense(rows),
+        }
+    }
+
+    fn dtype(&self) -> DType {
+        match &self.form {
+            Form::Dense(rows) => rows.dtype(),
+        }
+    }
+}
+
+impl PerExampleGrads {
+    /// Checks that all leaves agree on the number of examples.
+    pub(crate) fn new(leaves: Vec<LeafGrads>) -> Result<Self, Error> {
+        let infos = leaves.iter().map(|leaf| {
+            Ok(pergrad_transforms::LeafInfo {
+                path: leaf.path.clone(),
+                shape: leaf.shape[1..].to_vec(),
+                dtype: model::dtype(&leaf.path, leaf.dtype())?,
+            })
+        });
+        let tree = ParamTree::new(infos.collect::<Result<_, Error>>()?)?;
+        let shapes = leaves.iter().map(|leaf| (&leaf.path[..], &leaf.shape[..]));
+        let examples = tree.check_grads(AxisKind::PerExample, shapes)?;
+        Ok(Self { examples, leaves })
+    }
+
+    /// Gradients from tensors of your own, by the paths of the leaves.
+    ///
+    /// # Example
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use pergrad::PerExampleGrads;
+    ///
+    /// let device = Device::default();
+    /// let w = Tensor::<2>::from_floats([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], &device);
+    /// let grads = PerExampleGrads::builder().leaf("w", w).build().unwrap();
+    /// assert_eq!(grads.examples(), 3);
+    ///
+    /// let b = Tensor::<2>::from_floats([[1.0], [2.0]], &device);
+    /// let error = PerExampleGrads::builder()
+    ///     .leaf("w", Tensor::<2>::zeros([3, 2], &device))
+    ///     .leaf("b", b)
+    ///     .build()
+    ///     .unwrap_err();
+    /// assert!(error.to_string().starts_with("leaf `b` has 2 examples (axis 0), but leaf `w` has 3"));
+    /// ```
+    pub fn builder() -> PerExampleGradsBuilder {
+        PerExampleGradsBuilder { leaves: Vec::new() }
+    }
+
+    /// The number of examples B.
+    pub fn examples(&self) -> usize {
+        self.examples
+    }
+
+    /// The paths of the leaves, in order.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.leaves.iter().map(|leaf| leaf.path.as_str())
+    }
+
+    /// The gradients of a leaf, `[B, ..p]`, where D is one more than the rank of the parameter.
+    ///
+    /// # Errors
+    /// A path that does not exist, or another rank.
+    pub fn leaf<const D: usize>(&self, path: &str) -> Result<Tensor<D>, Error> {
+        let leaf = self.leaves.iter().find(|leaf| leaf.path == path);
+        let leaf = leaf.ok_or_else(|| pergrad_transforms::Error::UnknownLeaf {
+            leaf: path.to_owned(),
+            known: self.paths().map(str::to_owned).collect(),
+        })?;
+        let shape: [usize; D] =
+            leaf.shape[..]
+                .try_into()
+                .map_err(|_| pergrad_transforms::Error::LeafShape {
+                    leaf: path.to_owned(),
+                    expected: format!("rank {}", leaf.shape.len()),
+                    got: format!("rank {D}"),
+                    hint: ": ask for one rank more than that of the parameter, for the batch axis",
+                })?;
+        match &leaf.form {
+            Form::Dense(rows) => Ok(rows.clone().reshape(shape)),
+        }
+    }
+
+    /// The rows `[B, P]` of each leaf of a model, in the order of the model, after checking that they fit it.
+    pub(crate) fn rows_for(&self, leaves: &ModelLeaves) -> Result<Vec<Tensor<2>>, Error> {
+        let shapes = self
+            .leaves
+            .iter()
+            .map(|leaf| (&leaf.path[..], &leaf.shape[..]));
+        leaves.tree.check_grads(AxisKind::PerExample, shapes)?;
+        let ordered = leaves.tree.leaves().iter().zip(&leaves.ids);
+        let rows = ordered.map(|(info, id)| {
+            let leaf = self.leaves.iter().find(|leaf| leaf.path == info.path);
+            let leaf = leaf.expect("the paths are checked");
+            if leaf.id.is_some_and(|known| known != *id) {
+                return Err(pergrad_transforms::Error::UnknownLeaf {
+                    leaf: format!("{} of another model", info.path),
+                    known: leaves.tree.paths(),
+                }
+                .into());
+            }
+            check_dtype(info, leaf.dtype())?;
+            match &leaf.form {
+                Form::Dense(rows) => Ok(rows.clone()),
+            }
+        });
+        rows.collect()
+    }
+
+    /// Checks that every leaf belongs to the model.
+    ///
+    /// # Errors
+    /// What [`Optimizer::step`](crate::Optimizer::step) would say.
+    pub fn check<M: Module>(&self, model: &M) -> Result<(), Error> {
+        self.rows_for(&ModelLeaves::of(model)?).map(|_| ())
+    }
+}
+
+/// A gradient has the dtype of its parameter.
+pub(crate) fn check_dtype(leaf: &pergrad_transforms::LeafInfo, got: DType) -> Result<(), Error> {
+    let got = model::dtype(&leaf.path, got)?;
+    if got == leaf.dtype {
+        return Ok(());
+    }
+    Err(pergrad_transforms::Error::LeafDtype {
+        leaf: leaf.path.clone(),
+        expected: leaf.dtype.to_string(),
+        got: got.to_string(),
+    }
+    .into())
+}
+
+/// The rows `[1, P]` of burn's ordinary gradients, in the order of the model, after checking that they fit it.
+pub(crate) fn aggregated_rows<M: Module>(
+    model: &M,
+    leaves: &ModelLeaves,
+    grads: &GradientsParams,
+) -> Result<Vec<Tensor<2>>, Error> {
+    struct Rows<'a> {
+        leaves: &'a ModelLeaves,
+        grads: &'a GradientsParams,
+        rows: Vec<Option<Tensor<2>>>,
+    }
+    impl ModuleVisitor for Rows<'_> {
+        fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+            if let Some(at) = self.leaves.position(param.id)
+                && let Some(grad) = self.grads.get::<D>(param.id)
+            {
+                let size = grad.shape().num_elements();
+                self.rows[at] = Some(grad.inner().reshape([1, size]));
+            }
+        }
+    }
+    let mut visitor = Rows {
+        leaves,
+        grads,
+        rows: vec![None; leaves.ids.len()],
+    };
+    model.visit(&mut visitor);
+    let found = visitor.rows.iter().flatten().count();
+    if found < grads.len() {
+        return Err(pergrad_transforms::Error::UnknownLeaf {
+            leaf: format!(
+                "{} parameters of another model, or frozen ones",
+                grads.len() - found
+            ),
+            known: leaves.tree.paths(),
+        }
+        .into());
+    }
+    let rows = leaves.tree.leaves().iter().zip(visitor.rows);
+    let rows = rows.map(|(info, row)| {
+        let leaf = info.path.clone();
+        let row = row.ok_or(pergrad_transforms::Error::MissingLeaf { leaf })?;
+        if row.dims()[1] != info.size() {
+            return Err(pergrad_transforms::Error::LeafShape {
+                leaf: info.path.clone(),
+                expected: format!("{:?}", info.shape),
+                got: format!("{} elements", row.dims()[1]),
+                hint: "",
+            }
+            .into());
+        }
+        check_dtype(info, row.dtype())?;
+        Ok(row)
+    });
+    rows.collect()
+}
+
+/// Collects leaves for [`PerExampleGrads`].
+#[derive(Clone, Debug)]
+pub struct PerExampleGradsBuilder {
+    leaves: Vec<LeafGrads>,
+}
+
+impl PerExampleGradsBuilder {
+    /// Adds the gradients of a leaf, `[B, ..p]`.
+    #[must_use]
+    pub fn leaf<const D: usize>(mut self, path: impl Into<String>, grads: Tensor<D>) -> Self {
+        let shape = grads.dims().to_vec();
+        let (examples, p) = (shape[0], &shape[1..]);
+        let size: usize = p.iter().product();
+        let rows = grads.inner().reshape([examples, size]);
+        self.leaves
+            .push(LeafGrads::dense(path.into(), None, p, rows));
+        self
+    }
+
+    /// Checks that the leaves agree on the number of examples.
+    ///
+    /// # Errors
+    /// Leaves of unequal leading size, or two leaves of one path.
+    pub fn build(self) -> Result<PerExampleGrads, Error> {
+        PerExampleGrads::new(self.leaves)
+    }
+}

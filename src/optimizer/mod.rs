@@ -1,0 +1,340 @@
+//! The optimizer: a chain with its state, stepping a burn model.
+
+mod extras;
+mod rejected;
+mod updates;
+
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+
+use burn::module::Module;
+use burn::optim::GradientsParams;
+use burn::tensor::Tensor;
+use pergrad_transforms::axis::Updates as EndsAggregated;
+use pergrad_transforms::{Aggregated, Axis, Hyper, PerExample, Program, State, Transform};
+
+pub use extras::Extras;
+pub(crate) use extras::check_extras;
+pub use rejected::Rejected;
+pub use updates::Updates;
+
+use crate::capture::numbers;
+use crate::error::Error;
+use crate::exec::engine::Engine;
+use crate::grads::{self, PerExampleGrads};
+use crate::model::{self, ModelLeaves};
+
+/// A chain with its state. `In` says which gradients it takes.
+///
+/// The chain is traced once, when the optimizer is made; it is bound to the leaves of the model at the first step. A step checks
+/// everything before it changes anything: on an error, model, gradients and state are as before. It makes no host
+/// synchronisation.
+///
+/// # Example
+/// ```
+/// use burn::nn::LinearConfig;
+/// use burn::tensor::{Device, Distribution, Tensor};
+/// use pergrad::prelude::*;
+/// use pergrad::{Optimizer, nn::Linear, per_example_grads};
+///
+/// let device = Device::default().autodiff();
+/// let mut model = Linear::new(&LinearConfig::new(3, 1), &device);
+/// let mut optimizer = Optimizer::new(chain((clip_per_example(1.0), adam(0.1)))).unwrap();
+/// let x = Tensor::<2>::random([8, 3], Distribution::Default, &device);
+/// for _ in 0..3 {
+///     let (_, grads) = per_example_grads(&model, |m| {
+///         let y = m.forward(x.clone());
+///         (y.clone() * y).flatten(0, 1)
+///     })
+///     .unwrap();
+///     model = optimizer.step(model, grads).unwrap();
+/// }
+/// assert_eq!(optimizer.steps_taken(), 3);
+/// ```
+///
+/// A chain that ends with the examples apart is not an optimizer:
+/// ```compile_fail,E0277
+/// use pergrad::prelude::*;
+/// let _ = pergrad::Optimizer::new(chain((sign(), clip_per_example(1.0))));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Optimizer<In = PerExample> {
+    engine: Engine,
+    metrics: BTreeMap<String, Vec<Tensor<2>>>,
+    input: PhantomData<In>,
+}
+
+impl Optimizer<PerExample> {
+    /// An optimizer over per-example gradients.
+    ///
+    /// # Errors
+    /// A hyper-parameter that makes no sense, by name.
+    pub fn new<T>(chain: T) -> Result<Self, Error>
+    where
+        T: Transform<PerExample>,
+        T::Out: EndsAggregated,
+    {
+        let program = pergrad_transforms::optimizer_program(&chain)?;
+        Ok(Self::from_program(program))
+    }
+
+    /// An optimizer from a run-time chain.
+    ///
+    /// # Errors
+    /// A wrong order of links, a chain that ends with the examples apart, or a hyper-parameter that makes no sense.
+    ///
+    /// # Example
+    /// ```
+    /// use pergrad::transforms::spec::{Catalogue, ChainSpec};
+    /// let spec: ChainSpec = serde_json::from_str(r#"["sign", "mean", {"link": "scale", "step_size": -0.1}]"#).unwrap();
+    /// let chain = Catalogue::standard().build(&spec).unwrap();
+    /// assert!(pergrad::Optimizer::from_dyn(&chain).is_ok());
+    /// ```
+    pub fn from_dyn(chain: &pergrad_transforms::spec::DynChain) -> Result<Self, Error> {
+        Ok(Self::from_program(chain.optimizer_program()?))
+    }
+
+    /// The new model. See [`step_with`](Self::step_with) for chains that read named inputs.
+    ///
+    /// # Errors
+    /// Gradients that do not fit the model, or a batch that is too small; [`Rejected`] gives model and gradients back.
+    #[allow(clippy::type_complexity)]
+    pub fn step<M: Module>(
+        &mut self,
+        model: M,
+        grads: PerExampleGrads,
+    ) -> Result<M, Box<Rejected<M, PerExampleGrads>>> {
+        self.step_with(model, grads, &Extras::new())
+    }
+
+    /// The new model, with the named inputs that the chain reads.
+    ///
+    /// # Errors
+    /// Gradients or inputs that do not fit; [`Rejected`] gives model and gradients back.
+    #[allow(clippy::type_complexity)]
+    pub fn step_with<M: Module>(
+        &mut self,
+        model: M,
+        grads: PerExampleGrads,
+        extras: &Extras,
+    ) -> Result<M, Box<Rejected<M, PerExampleGrads>>> {
+        match self.update_with(&model, &grads, extras) {
+            Ok(updates) => Ok(updates.apply(model)),
+            Err(error) => Err(Box::new(Rejected {
+                error,
+                model,
+                grads,
+            })),
+        }
+    }
+
+    /// The updates, without applying them; the state of the optimizer advances.
+    ///
+    /// # Errors
+    /// Gradients that do not fit the model, or a batch that is too small; then nothing has changed.
+    pub fn update<M: Module>(
+        &mut self,
+        model: &M,
+        grads: &PerExampleGrads,
+    ) -> Result<Updates, Error> {
+        self.update_with(model, grads, &Extras::new())
+    }
+
+    /// The updates, with the named inputs that the chain reads.
+    ///
+    /// # Errors
+    /// Gradients or inputs that do not fit; then nothing has changed.
+    pub fn update_with<M: Module>(
+        &mut self,
+        model: &M,
+        grads: &PerExampleGrads,
+        extras: &Extras,
+    ) -> Result<Updates, Error> {
+        let leaves = ModelLeaves::of(model)?;
+        let rows = grads.rows_for(&leaves)?;
+        self.advance(model, leaves, grads.examples(), &rows, extras)
+    }
+}
+
+impl Optimizer<Aggregated> {
+    /// An optimizer over ordinary, aggregated gradients.
+    ///
+    /// # Errors
+    /// A hyper-parameter that makes no sense, by name.
+    ///
+    /// # Example
+    /// ```
+    /// use burn::nn::LinearConfig;
+    /// use burn::optim::GradientsParams;
+    /// use burn::tensor::{Device, Tensor};
+    /// use pergrad::prelude::*;
+    ///
+    /// let device = Device::default().autodiff();
+    /// let model = LinearConfig::new(3, 1).init(&device); // any burn model
+    /// let loss = model.forward(Tensor::<2>::ones([8, 3], &device)).mean();
+    /// let grads = GradientsParams::from_grads(loss.backward(), &model);
+    /// let mut optimizer = pergrad::Optimizer::aggregated(adam(0.1)).unwrap();
+    /// let model = optimizer.step(model, grads).unwrap();
+    /// ```
+    pub fn aggregated<T>(chain: T) -> Result<Self, Error>
+    where
+        T: Transform<Aggregated>,
+        T::Out: EndsAggregated,
+    {
+        let program = pergrad_transforms::program_over::<Aggregated, T>(&chain)?;
+        Ok(Self::from_program(program))
+    }
+
+    /// The new model. The gradients are burn's.
+    ///
+    /// # Errors
+    /// Gradients that do not fit the model; [`Rejected`] gives model and gradients back.
+    #[allow(clippy::type_complexity)]
+    pub fn step<M: Module>(
+        &mut self,
+        model: M,
+        grads: GradientsParams,
+    ) -> Result<M, Box<Rejected<M, GradientsParams>>> {
+        match self.update_with(&model, &grads, &Extras::new()) {
+            Ok(updates) => Ok(updates.apply(model)),
+            Err(error) => Err(Box::new(Rejected {
+                error,
+                model,
+                grads,
+            })),
+        }
+    }
+
+    /// The updates, with the named inputs that the chain reads; the state of the optimizer advances.
+    ///
+    /// # Errors
+    /// Gradients or inputs that do not fit; then nothing has changed.
+    pub fn update_with<M: Module>(
+        &mut self,
+        model: &M,
+        grads: &GradientsParams,
+        extras: &Extras,
+    ) -> Result<Updates, Error> {
+        let leaves = ModelLeaves::of(model)?;
+        let rows = grads::aggregated_rows(model, &leaves, grads)?;
+        self.advance(model, leaves, 1, &rows, extras)
+    }
+}
+
+impl<In: Axis> Optimizer<In> {
+    fn from_program(program: Program) -> Self {
+        Self {
+            engine: Engine::new(program),
+            metrics: BTreeMap::new(),
+            input: PhantomData,
+        }
+    }
+
+    fn advance<M: Module>(
+        &mut self,
+        model: &M,
+        leaves: ModelLeaves,
+        examples: usize,
+        grads: &[Tensor<2>],
+        extras: &Extras,
+    ) -> Result<Updates, Error> {
+        let params = self.bind(model, &leaves)?;
+        let extras = extras.matrices(self.engine.program().extras(), examples, &params)?;
+        let mut results = self.engine.step(examples, grads, &params, &extras)?;
+        let names = self.engine.program().outputs().iter();
+        let names = names.map(|output| output.name.clone());
+        let metrics = names.zip(results.outputs.drain(..)).collect::<Vec<_>>();
+        let mut metrics = metrics.into_iter();
+        let (_, updates) = metrics.next().expect("a program has updates");
+        self.metrics = metrics.collect();
+        Ok(Updates::new(leaves, updates))
+    }
+
+    /// Binds to the leaves of the model and gives out their values.
+    fn bind<M: Module>(
+        &mut self,
+        model: &M,
+        leaves: &ModelLeaves,
+    ) -> Result<Vec<Tensor<2>>, Error> {
+        let params = model::rows(model, leaves);
+        let device = params.first().ok_or(Error::NothingTrained)?.device();
+        self.engine.bind(&leaves.tree, &device)?;
+        Ok(params)
+    }
+
+    /// The program the chain was traced into; `Display` gives its text.
+    pub fn program(&self) -> &Program {
+        self.engine.program()
+    }
+
+    /// How many steps have been taken.
+    pub fn steps_taken(&self) -> u64 {
+        self.engine.steps_taken()
+    }
+
+    /// The value that a hyper-parameter will have at the coming step.
+    ///
+    /// # Errors
+    /// An unknown name; the message lists those that exist.
+    pub fn hyper(&self, name: &str) -> Result<f64, Error> {
+        self.engine.hyper(name)
+    }
+
+    /// Sets a hyper-parameter, to a number or a schedule of the step count, from the coming step on.
+    ///
+    /// # Errors
+    /// An unknown name, or a value that makes no sense; then nothing has changed.
+    pub fn set_hyper(&mut self, name: &str, value: impl Into<Hyper>) -> Result<(), Error> {
+        self.engine.set_hyper(name, value.into())
+    }
+
+    /// The metrics of the last step by name: one number, or one for each leaf, example or both (leaves outermost). Reads them back
+    /// from the device.
+    ///
+    /// # Errors
+    /// A device that cannot be read.
+    pub fn metrics(&self) -> Result<BTreeMap<String, Vec<f64>>, Error> {
+        let metrics = self.metrics.iter().map(|(name, cells)| {
+            let mut values = Vec::new();
+            for cell in cells {
+                values.extend(numbers(cell.to_data())?);
+            }
+            Ok((name.clone(), values))
+        });
+        metrics.collect()
+    }
+
+    /// What the optimizer remembers, as serde data. Reads it back from the device.
+    ///
+    /// # Errors
+    /// A model with other leaves than the state belongs to, or a device that cannot be read.
+    ///
+    /// # Example
+    /// ```
+    /// use burn::nn::LinearConfig;
+    /// use burn::tensor::Device;
+    /// use pergrad::prelude::*;
+    ///
+    /// let model = LinearConfig::new(3, 1).init(&Device::default().autodiff());
+    /// let mut optimizer = pergrad::Optimizer::new(adam(0.1)).unwrap();
+    /// let text = serde_json::to_string(&optimizer.state(&model).unwrap()).unwrap();
+    /// let state = serde_json::from_str(&text).unwrap();
+    /// optimizer.load(&model, &state).unwrap();
+    ///
+    /// let mut other = pergrad::Optimizer::new(sign_ema(0.1)).unwrap();
+    /// assert!(other.load(&model, &state).unwrap_err().to_string().starts_with("the state does not fit"));
+    /// ```
+    pub fn state<M: Module>(&mut self, model: &M) -> Result<State, Error> {
+        self.bind(model, &ModelLeaves::of(model)?)?;
+        self.engine.state()
+    }
+
+    /// Goes on from a saved state: bit-equal to not having stopped.
+    ///
+    /// # Errors
+    /// A state that belongs to another chain or model; the message lists every difference, and nothing has changed.
+    pub fn load<M: Module>(&mut self, model: &M, state: &State) -> Result<(), Error> {
+        self.bind(model, &ModelLeaves::of(model)?)?;
+        self.engine.load(state)
+    }
+}

@@ -1,0 +1,63 @@
+//! Updates: what an optimizer wants to add to the parameters.
+
+use burn::module::Module;
+use burn::tensor::Tensor;
+use pergrad_transforms::Error as ChainError;
+
+use crate::error::Error;
+use crate::model::{self, ModelLeaves, burn_dtype};
+
+/// What an optimizer wants to add to the parameters, one tensor for each trained leaf.
+#[derive(Clone, Debug)]
+pub struct Updates {
+    leaves: ModelLeaves,
+    /// `[1, P]` in the dtype of the computation.
+    rows: Vec<Tensor<2>>,
+}
+
+impl Updates {
+    pub(crate) fn new(leaves: ModelLeaves, rows: Vec<Tensor<2>>) -> Self {
+        Self { leaves, rows }
+    }
+
+    /// Adds the updates to the parameters of the model they were made for. Other parameters stay as they are. The sum is taken in
+    /// the dtype of the computation and rounded once to that of the parameter.
+    pub fn apply<M: Module>(self, model: M) -> M {
+        model::map_leaves(model, |id, value| {
+            let at = self.leaves.position(id)?;
+            let size = value.dims()[0];
+            let dtype = value.dtype();
+            let update = self.rows[at].clone().reshape([size]);
+            Some(if update.dtype() == dtype {
+                value + update
+            } else {
+                (value.cast(update.dtype()) + update).cast(dtype)
+            })
+        })
+    }
+
+    /// The update of a leaf in the dtype of its parameter, `[..p]`.
+    ///
+    /// # Errors
+    /// A path that does not exist, or another rank.
+    pub fn leaf<const D: usize>(&self, path: &str) -> Result<Tensor<D>, Error> {
+        let tree = &self.leaves.tree;
+        let at = tree.position(path).ok_or_else(|| ChainError::UnknownLeaf {
+            leaf: path.to_owned(),
+            known: tree.paths(),
+        })?;
+        let leaf = &tree.leaves()[at];
+        let shape: [usize; D] = leaf.shape[..]
+            .try_into()
+            .map_err(|_| ChainError::LeafShape {
+                leaf: path.to_owned(),
+                expected: format!("rank {}", leaf.shape.len()),
+                got: format!("rank {D}"),
+                hint: ": ask for the rank of the parameter",
+            })?;
+        Ok(self.rows[at]
+            .clone()
+            .reshape(shape)
+            .cast(burn_dtype(leaf.dtype)))
+    }
+}

@@ -1,0 +1,128 @@
+//! The plan: in which order a program is computed over the leaves of a model, and what is kept for how long.
+//!
+//! A program is written once for all leaves. Most of it concerns one leaf at a time; only a norm over the whole model (or
+//! another reduction over leaves) needs all of them first. So the plan cuts the program into *stages* at those places:
+//!
+//! ```text
+//! chain((clip_per_example(1.0), mean(), ema(0.9)))
+//!
+//! stage 0   for each leaf:  %0 = square g,  %1 = sum_P %0       then, over leaves: %2 = sum_leaves %1
+//! stage 1   once:           %3 = sqrt %2,  the clip weights [B]
+//!           for each leaf:  %8 = mul g weights,  %9 = mean_B %8,  the moment, the update
+//! ```
+//!
+//! Within a stage a leaf is finished before the next one begins, and a value is dropped at its last use, so only what crosses
+//! a stage is alive for all leaves at once. Values over all leaves are computed once. Values that depend on no tensor belong to
+//! the [host](pergrad_transforms::program::HostScalars); where the host knows the condition of a `select`, only the branch that
+//! is taken is computed.
+
+use pergrad_transforms::ExtentKind;
+use pergrad_transforms::Program;
+use pergrad_transforms::program::{HostScalars, NodeId, Op};
+
+/// The stages of a program.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(crate) stages: Vec<Stage>,
+}
+
+/// What is computed before the next reduction over leaves.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stage {
+    /// Values over all leaves, computed once, first.
+    pub(crate) once: Vec<NodeId>,
+    /// Values of a leaf, computed leaf by leaf.
+    pub(crate) each_leaf: Vec<NodeId>,
+    /// Reductions over leaves, complete when the last leaf is.
+    pub(crate) over_leaves: Vec<NodeId>,
+}
+
+impl Plan {
+    /// Cuts a program into stages.
+    pub(crate) fn new(program: &Program) -> Self {
+        let mut stage_of = vec![0_usize; program.nodes().len()];
+        let mut stages = vec![Stage::default()];
+        for (at, node) in program.nodes().iter().enumerate() {
+            let id = node_id(at);
+            let operands = node.op.operands().map(|operand| {
+                let crosses = matches!(program.node(operand).op, Op::OverLeaves(..));
+                stage_of[operand.index()] + usize::from(crosses)
+            });
+            let stage = operands.max().unwrap_or(0);
+            stage_of[at] = stage;
+            if stages.len() <= stage {
+                stages.resize(stage + 1, Stage::default());
+            }
+            let stage = &mut stages[stage];
+            match (node.op, node.ty.extent) {
+                (Op::OverLeaves(..), _) => stage.over_leaves.push(id),
+                (_, ExtentKind::Global) => stage.once.push(id),
+                _ => stage.each_leaf.push(id),
+            }
+        }
+        Self { stages }
+    }
+}
+
+/// How often each node is read at a leaf, counting only what is computed: 0 for a node that nobody needs there.
+pub(crate) fn uses(program: &Program, host: &HostScalars, leaf: usize) -> Vec<u32> {
+    let mut uses = vec![0; program.nodes().len()];
+    let roots = program.outputs().iter().map(|output| output.node);
+    for root in roots.chain(program.slots().iter().map(|slot| slot.next)) {
+        uses[root.index()] += 1;
+    }
+    for at in (0..program.nodes().len()).rev() {
+        if uses[at] == 0 || host.knows(node_id(at)) {
+            continue;
+        }
+        for operand in operands(program, host, node_id(at), leaf) {
+            uses[operand.index()] += 1;
+        }
+    }
+    uses
+}
+
+/// The operands that are read at a leaf: of a `select` whose condition the host knows, only the branch that is taken.
+fn operands(
+    program: &Program,
+    host: &HostScalars,
+    id: NodeId,
+    leaf: usize,
+) -> impl Iterator<Item = NodeId> {
+    let op = program.node(id).op;
+    let skip = match op {
+        Op::Select(c, ..) => host.get_predicate(c, leaf).map(|taken| {
+            // Positions in [condition, yes, no].
+            if taken { 2 } else { 1 }
+        }),
+        _ => None,
+    };
+    op.operands()
+        .enumerate()
+        .filter(move |(at, _)| Some(*at) != skip)
+        .map(|(_, operand)| operand)
+}
+
+/// The node at a position.
+pub(crate) fn node_id(at: usize) -> NodeId {
+    NodeId(u32::try_from(at).expect("a program has fewer than 2^32 nodes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pergrad_transforms::prelude::*;
+
+    #[test]
+    fn a_norm_over_all_leaves_makes_a_second_stage() {
+        let within = optimizer_program(&sign_ema(0.1)).unwrap();
+        assert_eq!(Plan::new(&within).stages.len(), 1);
+        let across = optimizer_program(&chain((clip_per_example(1.0), mean()))).unwrap();
+        assert_eq!(Plan::new(&across).stages.len(), 2);
+        let twice = chain((clip_per_example(1.0), mean(), clip_by_global_norm(1.0)));
+        assert_eq!(
+            Plan::new(&optimizer_program(&twice).unwrap()).stages.len(),
+            3
+        );
+    }
+}
