@@ -1,5 +1,7 @@
 //! Adam whose second moment follows another statistic of the examples than the square of their mean.
 
+use std::borrow::Cow;
+
 use crate::aggregated::{ema, scale_by_learning_rate};
 use crate::axis::{Aggregated, ExamplesApart, PerExample};
 use crate::combine::{chain, ratio};
@@ -75,6 +77,7 @@ pub(crate) const WITH_SECOND_MOMENT: Entry = Entry {
 /// Adam with another second moment. Built by [`adam_with_second_moment`] and its special cases.
 #[derive(Clone, Debug)]
 pub struct MicroAdam<Statistic> {
+    name: &'static str,
     learning_rate: Hyper,
     b1: Hyper,
     b2: Hyper,
@@ -116,6 +119,7 @@ where
     Statistic: Transform<PerExample, Out = Aggregated>,
 {
     MicroAdam {
+        name: "adam_with_second_moment",
         learning_rate: learning_rate.into(),
         b1: 0.9.into(),
         b2: 0.999.into(),
@@ -160,6 +164,10 @@ impl Transform<PerExample> for Preconditioner {
             }
         }
     }
+
+    fn name(&self) -> Option<Cow<'static, str>> {
+        None
+    }
 }
 
 /// Adam whose second moment follows the mean of the squares of the examples' gradients instead of the square of their
@@ -174,7 +182,7 @@ impl Transform<PerExample> for Preconditioner {
 /// # Reference
 /// Roulet, Agarwala, 2025, arXiv 2510.00236. Not the optimizer of arXiv 2405.15593, which has the same name.
 pub fn micro_adam(learning_rate: impl Into<Hyper>) -> AnyMicroAdam {
-    adam_with_second_moment(learning_rate, Preconditioner::MeanSquare)
+    adam_with_second_moment(learning_rate, Preconditioner::MeanSquare).called("micro_adam")
 }
 
 /// Adam whose second moment follows the unbiased variance of the examples' gradients. A batch of one is an error.
@@ -188,7 +196,7 @@ pub fn micro_adam(learning_rate: impl Into<Hyper>) -> AnyMicroAdam {
 /// # Reference
 /// Roulet, Agarwala, 2025, arXiv 2510.00236; the formula is our reading.
 pub fn micro_adam_var(learning_rate: impl Into<Hyper>) -> AnyMicroAdam {
-    adam_with_second_moment(learning_rate, Preconditioner::Variance)
+    adam_with_second_moment(learning_rate, Preconditioner::Variance).called("micro_adam_var")
 }
 
 /// Adam whose second moment follows the unbiased square of the expected gradient. A batch of one is an error.
@@ -202,7 +210,7 @@ pub fn micro_adam_var(learning_rate: impl Into<Hyper>) -> AnyMicroAdam {
 /// # Reference
 /// Roulet, Agarwala, 2025, arXiv 2510.00236; the formula is our reading.
 pub fn micro_adam_msq(learning_rate: impl Into<Hyper>) -> AnyMicroAdam {
-    adam_with_second_moment(learning_rate, Preconditioner::SquareOfMean)
+    adam_with_second_moment(learning_rate, Preconditioner::SquareOfMean).called("micro_adam_msq")
 }
 
 /// The family that [`adam`](crate::adam), [`micro_adam`], [`micro_adam_var`] and [`micro_adam_msq`] are points of: the
@@ -228,6 +236,7 @@ pub fn adam_interpolation(
 ) -> AnyMicroAdam {
     let (a, c) = (a.into(), c.into());
     adam_with_second_moment(learning_rate, Preconditioner::Interpolation { a, c })
+        .called("adam_interpolation")
 }
 
 impl<Statistic> MicroAdam<Statistic> {
@@ -249,6 +258,12 @@ impl<Statistic> MicroAdam<Statistic> {
     #[must_use]
     pub fn eps(mut self, eps: impl Into<Hyper>) -> Self {
         self.eps = eps.into();
+        self
+    }
+
+    /// The name in errors: that of the function that built it.
+    fn called(mut self, name: &'static str) -> Self {
+        self.name = name;
         self
     }
 
@@ -277,5 +292,9 @@ where
         let direction = ratio(first, second, self.eps.or_named("eps"));
         let step = scale_by_learning_rate(self.learning_rate.clone());
         cx.apply(&chain((direction, step)), x.apart())
+    }
+
+    fn name(&self) -> Option<Cow<'static, str>> {
+        Some(Cow::Borrowed(self.name))
     }
 }

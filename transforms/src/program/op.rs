@@ -259,8 +259,8 @@ impl Reduction {
         match self {
             Self::Sum => 0,
             Self::Mean | Self::Max | Self::Min | Self::Median => 1,
-            Self::Variance { ddof } => ddof + 1,
-            Self::TrimmedMean { k } => 2 * k + 1,
+            Self::Variance { ddof } => ddof.saturating_add(1),
+            Self::TrimmedMean { k } => k.saturating_mul(2).saturating_add(1),
         }
     }
 }
