@@ -1,0 +1,5 @@
+//! Cases that hurt users of other libraries, by their number in the project's list, with the tracker they come from.
+
+mod batch_axis;
+mod definitions;
+mod zeros_and_nans;

@@ -1,0 +1,10 @@
+//! The integration tests of `pergrad-transforms`: one binary, one idea a module.
+//!
+//! The oracle of a test is another algorithm, most often a plain f64 loop over the examples.
+
+mod cases;
+mod model;
+mod noise_scale;
+mod papers;
+mod random;
+mod tolerance;
