@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::{ArgumentValue, Catalogue, ChainSpec, DynStatistic, LinkSpec};
 use crate::error::Error;
@@ -88,6 +89,7 @@ impl<'a> Arguments<'a> {
         expected: &'static str,
     ) -> Result<T, Error> {
         serde_json::to_value(value)
+            .map(whole_numbers)
             .and_then(serde_json::from_value)
             .map_err(|_| self.wrong(name, expected, value))
     }
@@ -249,7 +251,54 @@ impl<'a> Arguments<'a> {
     }
 }
 
+/// Writes whole numbers as such. Every number of a specification is an f64, but serde reads a count such as
+/// `transition_steps` or `rank_at_least` from an integer only, never from `10.0`.
+#[allow(clippy::cast_possible_truncation)] // whole, and below 2^53
+fn whole_numbers(value: Value) -> Value {
+    const EXACT: f64 = 9.0e15;
+    match value {
+        Value::Array(items) => items.into_iter().map(whole_numbers).collect(),
+        Value::Object(table) => {
+            let table = table.into_iter();
+            table.map(|(key, x)| (key, whole_numbers(x))).collect()
+        }
+        Value::Number(x) => match x.as_f64() {
+            Some(whole) if whole.fract() == 0.0 && whole.abs() < EXACT => (whole as i64).into(),
+            _ => Value::Number(x),
+        },
+        other => other,
+    }
+}
+
 const HYPER: &str = "a number or a schedule";
 const COUNT: &str = "a whole number that is not negative";
 const LEAVES: &str = "a selection of leaves, such as {\"matching\": \"*.weight\"}";
 const LINKS: &str = "a list of links";
+
+#[cfg(test)]
+mod tests {
+    use crate::spec::{Catalogue, ChainSpec};
+
+    fn build(text: &str) -> crate::Program {
+        let spec: ChainSpec = serde_json::from_str(text).unwrap();
+        let chain = Catalogue::standard().build(&spec).unwrap();
+        chain.optimizer_program().unwrap()
+    }
+
+    #[test]
+    fn a_schedule_in_a_specification_counts_in_whole_numbers() {
+        let program = build(
+            r#"["mean", {"link": "scale_by_learning_rate", "learning_rate":
+                {"schedule": "linear_schedule", "init_value": 1, "end_value": 0.5, "transition_steps": 4}}]"#,
+        );
+        assert_eq!(program.hypers()[0].value.at(2), 0.75);
+    }
+
+    #[test]
+    fn a_selection_by_rank_in_a_specification_counts_in_whole_numbers() {
+        let program = build(
+            r#"["mean", {"link": "add_decayed_weights", "weight_decay": 0.1, "mask": {"rank_at_least": 2}}]"#,
+        );
+        assert_eq!(program.selectors(), [crate::Leaves::RankAtLeast(2)]);
+    }
+}
