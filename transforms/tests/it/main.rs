@@ -3,6 +3,7 @@
 //! The oracle of a test is another algorithm, most often a plain f64 loop over the examples.
 
 mod cases;
+mod laws;
 mod model;
 mod noise_scale;
 mod papers;

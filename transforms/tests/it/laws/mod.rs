@@ -1,0 +1,9 @@
+//! Laws that hold for every link of the catalogue, and a small value of each that was worked out by hand.
+
+mod chains;
+mod data;
+mod optimizer_values;
+mod reductions;
+mod samples;
+mod values;
+mod whole_catalogue;

@@ -1,0 +1,229 @@
+//! Sample arguments for every link of the catalogue, and where it may stand.
+
+use pergrad_transforms::Program;
+use pergrad_transforms::spec::{Catalogue, ChainSpec, LinkSpec};
+
+/// Where a link may stand, written down by hand: the oracle of the run-time checker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stands {
+    /// Before and after the reduction.
+    Anywhere,
+    /// Before it.
+    Before,
+    /// It is the reduction, and nothing else.
+    Reduces,
+    /// It is the reduction, or comes after it.
+    ReducesOrAfter,
+    /// After it.
+    After,
+}
+use Stands::{After, Anywhere, Before, Reduces, ReducesOrAfter};
+
+/// Links as JSON.
+pub(super) const SAMPLES: &[(Stands, &str)] = &[
+    (Anywhere, r#""abs""#),
+    (Anywhere, r#"{"link": "add_scalar", "value": 0.5}"#),
+    (Anywhere, r#"{"link": "at_least", "bound": 0.25}"#),
+    (Anywhere, r#"{"link": "clip", "max_delta": 0.5}"#),
+    (Anywhere, r#""identity""#),
+    (Anywhere, r#"{"link": "power", "exponent": 2}"#),
+    (Anywhere, r#"{"link": "power", "exponent": -1}"#),
+    (Anywhere, r#""reciprocal""#),
+    (Anywhere, r#"{"link": "scale", "step_size": -0.1}"#),
+    (Anywhere, r#""sign""#),
+    (Anywhere, r#""sqrt""#),
+    (Anywhere, r#""square""#),
+    (Anywhere, r#""tanh""#),
+    (Anywhere, r#""zero_nans""#),
+    (Before, r#"{"link": "clip_per_example", "max_norm": 2}"#),
+    (
+        Before,
+        r#"{"link": "clip_per_example", "max_norm": 2, "over": "leaves"}"#,
+    ),
+    (
+        Before,
+        r#"{"link": "clip_per_example", "max_norm": 2, "over": "leaves_by_size", "drop_nonfinite": true}"#,
+    ),
+    (Before, r#""normalize_per_example""#),
+    (
+        Before,
+        r#"{"link": "normalize_per_example", "eps": 0.5, "over": "leaves"}"#,
+    ),
+    (
+        Before,
+        r#"{"link": "scale_per_example", "weights": "importance"}"#,
+    ),
+    (ReducesOrAfter, r#""batch_mean""#),
+    (Reduces, r#""majority""#),
+    (Reduces, r#""max""#),
+    (Reduces, r#""mean""#),
+    (Reduces, r#""median""#),
+    (Reduces, r#""min""#),
+    (Reduces, r#""sum""#),
+    (Reduces, r#"{"link": "trimmed_mean", "k": 1}"#),
+    (Reduces, r#""unbiased_square_of_mean""#),
+    (Reduces, r#""variance""#),
+    (Reduces, r#"{"link": "variance", "ddof": 1}"#),
+    (
+        Anywhere,
+        r#"{"link": "add_decayed_weights", "weight_decay": 0.1}"#,
+    ),
+    (
+        Anywhere,
+        r#"{"link": "add_decayed_weights", "weight_decay": 0.1, "mask": {"matching": "v*"}}"#,
+    ),
+    (After, r#"{"link": "clip_by_global_norm", "max_norm": 1}"#),
+    (After, r#"{"link": "ema", "decay": 0.9}"#),
+    (After, r#"{"link": "ema", "decay": 0.9, "debias": false}"#),
+    (After, r#"{"link": "ema", "decay": 0.9, "nesterov": true}"#),
+    (
+        After,
+        r#"{"link": "ema", "decay": 0.9, "debias": false, "nesterov": true}"#,
+    ),
+    (After, r#""scale_by_adam""#),
+    (
+        Anywhere,
+        r#"{"link": "scale_by_learning_rate", "learning_rate": 0.1}"#,
+    ),
+    (
+        Anywhere,
+        r#"{"link": "scale_by_learning_rate", "flip_sign": false, "learning_rate":
+            {"schedule": "linear_schedule", "init_value": 1, "end_value": 0, "transition_steps": 4}}"#,
+    ),
+    (After, r#""scale_by_lion""#),
+    (After, r#"{"link": "trace", "decay": 0.9}"#),
+    (
+        After,
+        r#"{"link": "trace", "decay": 0.9, "nesterov": true}"#,
+    ),
+    (ReducesOrAfter, r#"{"link": "adam", "learning_rate": 0.1}"#),
+    (
+        ReducesOrAfter,
+        r#"{"link": "adam", "learning_rate": 0.1, "nesterov": true, "eps_root": 0.01}"#,
+    ),
+    (
+        ReducesOrAfter,
+        r#"{"link": "adamw", "learning_rate": 0.1, "weight_decay": 0.1}"#,
+    ),
+    (
+        Reduces,
+        r#"{"link": "adam_interpolation", "learning_rate": 0.1, "a": 1, "c": 0.5}"#,
+    ),
+    (
+        Reduces,
+        r#"{"link": "adam_with_second_moment", "learning_rate": 0.1, "statistic": ["abs", "median"]}"#,
+    ),
+    (
+        ReducesOrAfter,
+        r#"{"link": "lion", "learning_rate": 0.1, "weight_decay": 0.1}"#,
+    ),
+    (Reduces, r#"{"link": "micro_adam", "learning_rate": 0.1}"#),
+    (
+        Reduces,
+        r#"{"link": "micro_adam_msq", "learning_rate": 0.1}"#,
+    ),
+    (
+        Reduces,
+        r#"{"link": "micro_adam_var", "learning_rate": 0.1}"#,
+    ),
+    (
+        Reduces,
+        r#"{"link": "micro_sign_sgd", "learning_rate": 0.1}"#,
+    ),
+    (
+        ReducesOrAfter,
+        r#"{"link": "sgd", "learning_rate": 0.1, "momentum": 0.9, "nesterov": true}"#,
+    ),
+    (ReducesOrAfter, r#"{"link": "sgd", "learning_rate": 0.1}"#),
+    (
+        ReducesOrAfter,
+        r#"{"link": "sign_ema", "learning_rate": 0.1}"#,
+    ),
+    (
+        ReducesOrAfter,
+        r#"{"link": "sign_sgd", "learning_rate": 0.1}"#,
+    ),
+    (
+        ReducesOrAfter,
+        r#"{"link": "sign_sgd", "learning_rate": 0.1, "beta": 0.9}"#,
+    ),
+    (
+        ReducesOrAfter,
+        r#"{"link": "signum", "learning_rate": 0.1}"#,
+    ),
+];
+
+pub(super) fn link(json: &str) -> LinkSpec {
+    serde_json::from_str(json).unwrap()
+}
+
+pub(super) fn build(spec: &ChainSpec) -> Program {
+    let chain = Catalogue::standard().build(spec).unwrap();
+    chain.optimizer_program().unwrap()
+}
+
+/// Each sample at each place: before a mean, as the reduction, after a mean.
+pub(super) fn chains() -> Vec<(ChainSpec, Program)> {
+    let mut chains = Vec::new();
+    for (stands, json) in SAMPLES {
+        let (mean, link) = (LinkSpec::new("mean"), link(json));
+        if matches!(stands, Anywhere | Before) {
+            chains.push([link.clone(), mean.clone()].to_vec());
+        }
+        if matches!(stands, Reduces | ReducesOrAfter) {
+            chains.push(vec![link.clone()]);
+        }
+        if matches!(stands, Anywhere | ReducesOrAfter | After) {
+            chains.push(vec![mean, link]);
+        }
+    }
+    let specs = chains.into_iter().map(|links| ChainSpec { links });
+    specs.map(|spec| (spec.clone(), build(&spec))).collect()
+}
+
+#[test]
+fn every_entry_of_the_catalogue_has_a_sample() {
+    let sampled: Vec<_> = SAMPLES.iter().map(|(_, json)| link(json).link).collect();
+    for entry in Catalogue::standard().entries() {
+        assert!(
+            sampled.iter().any(|name| name == entry.name),
+            "{}",
+            entry.name
+        );
+    }
+}
+
+#[test]
+fn every_entry_asks_for_the_arguments_it_declares() {
+    let catalogue = Catalogue::standard();
+    for (_, json) in SAMPLES {
+        let spec = link(json).with("no_such_argument", 1.0);
+        let error = catalogue.link(&spec).unwrap_err();
+        let entry = catalogue.get(&spec.link).unwrap();
+        let mut known: Vec<_> = entry.arguments.iter().map(|a| a.name.to_owned()).collect();
+        known.sort();
+        let expected = pergrad_transforms::Error::UnknownArgument {
+            link: spec.link.clone(),
+            argument: "no_such_argument".to_owned(),
+            known,
+        };
+        assert_eq!(error, expected);
+    }
+}
+
+#[test]
+fn every_required_argument_is_missed() {
+    let catalogue = Catalogue::standard();
+    for (_, json) in SAMPLES {
+        let full = link(json);
+        for argument in catalogue.get(&full.link).unwrap().arguments {
+            let mut spec = full.clone();
+            spec.arguments.remove(argument.name);
+            assert_eq!(
+                catalogue.link(&spec).is_ok(),
+                argument.default.is_some(),
+                "{spec}"
+            );
+        }
+    }
+}

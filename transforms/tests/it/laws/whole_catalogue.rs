@@ -1,0 +1,175 @@
+//! Laws of every link.
+
+use pergrad_transforms::runner::{Runner, StepOutput};
+use pergrad_transforms::{Program, State};
+
+use super::data;
+use super::samples::chains;
+use crate::model::{reference, steps};
+use crate::tolerance::{Tolerated, assert_close};
+
+fn assert_outputs<T: Tolerated>(got: &[StepOutput], expected: &[StepOutput], what: &str) {
+    assert_eq!(got.len(), expected.len());
+    for (got, expected) in got.iter().zip(expected) {
+        for (path, update) in &expected.updates {
+            assert_eq!(got.updates[path].shape, update.shape);
+            assert_close::<T>(&got.updates[path].values, &update.values, what);
+        }
+        assert_eq!(got.metrics.len(), expected.metrics.len());
+        for (name, metric) in &expected.metrics {
+            assert_close::<T>(&got.metrics[name], metric, what);
+        }
+    }
+}
+
+#[test]
+fn the_order_of_the_examples_does_not_matter() {
+    fn check<T: Tolerated>() {
+        for (spec, program) in chains() {
+            let inputs = data::steps(&program, 3, 5, 3);
+            let shuffled: Vec<_> = inputs
+                .iter()
+                .map(|input| data::reorder(input, &[3, 0, 4, 2, 1]))
+                .collect();
+            let (got, expected) = (
+                steps::<T>(&program, &shuffled),
+                steps::<T>(&program, &inputs),
+            );
+            assert_outputs::<T>(&got, &expected, &spec.to_string());
+        }
+    }
+    check::<f32>();
+    check::<f64>();
+}
+
+#[test]
+fn the_same_steps_twice_give_the_same_bits() {
+    for (spec, program) in chains() {
+        let inputs = data::steps(&program, 3, 5, 3);
+        let (first, second) = (
+            steps::<f32>(&program, &inputs),
+            steps::<f32>(&program, &inputs),
+        );
+        assert_eq!(format!("{first:?}"), format!("{second:?}"), "{spec}"); // NaN is equal to itself as text
+    }
+}
+
+#[test]
+fn zeros_in_give_finite_numbers_out() {
+    fn check<T: Tolerated>() {
+        for (spec, program) in chains() {
+            let mut inputs = data::steps(&program, 4, 5, 3);
+            for grads in inputs.iter_mut().flat_map(|input| input.grads.values_mut()) {
+                grads.values.fill(0.0);
+            }
+            for output in steps::<T>(&program, &inputs) {
+                let updates = output.updates.values().flat_map(|u| &u.values);
+                let mut all = updates.chain(output.metrics.values().flatten());
+                assert!(all.all(|x| x.is_finite()), "{spec}: {output:?}");
+            }
+        }
+    }
+    check::<f32>();
+    check::<f64>();
+}
+
+#[test]
+fn f32_and_f64_agree() {
+    for (spec, program) in chains() {
+        let inputs = data::steps(&program, 3, 5, 3);
+        let (single, double) = (
+            steps::<f32>(&program, &inputs),
+            steps::<f64>(&program, &inputs),
+        );
+        assert_outputs::<f32>(&single, &double, &spec.to_string());
+    }
+}
+
+#[test]
+fn f32_gives_numbers_of_f32() {
+    for (spec, program) in chains() {
+        let inputs = data::steps(&program, 2, 5, 3);
+        for output in steps::<f32>(&program, &inputs) {
+            let mut updates = output.updates.values().flat_map(|u| &u.values);
+            assert!(
+                updates.all(|&x| x.is_nan() || f64::from(x as f32) == x),
+                "{spec}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_program_survives_json() {
+    for (spec, program) in chains() {
+        let text = serde_json::to_string(&program).unwrap();
+        let back: Program = serde_json::from_str(&text).unwrap();
+        assert_eq!(back, program, "{spec}");
+        assert_eq!(back.to_string(), program.to_string(), "{spec}");
+    }
+}
+
+#[test]
+fn a_specification_survives_json_and_toml() {
+    for (spec, _) in chains() {
+        let json = serde_json::to_string(&spec).unwrap();
+        assert_eq!(
+            serde_json::from_str::<pergrad_transforms::spec::ChainSpec>(&json).unwrap(),
+            spec
+        );
+        let toml = toml::to_string(&spec).unwrap();
+        assert_eq!(
+            toml::from_str::<pergrad_transforms::spec::ChainSpec>(&toml).unwrap(),
+            spec,
+            "{toml}"
+        );
+    }
+}
+
+#[test]
+fn saving_and_loading_between_steps_changes_no_bit() {
+    fn check<T: Tolerated>() {
+        for (spec, program) in chains() {
+            let inputs = data::steps(&program, 5, 5, 3);
+            let uninterrupted = steps::<T>(&program, &inputs);
+            let mut first = reference::<T>(&program, &inputs[0]);
+            for input in &inputs[..2] {
+                first.step(input).unwrap();
+            }
+            let text = serde_json::to_string(&first.state()).unwrap();
+            let state: State = serde_json::from_str(&text).unwrap();
+            assert_eq!(state, first.state(), "{spec}");
+
+            let mut second = reference::<T>(&program, &inputs[0]);
+            second.load(&state).unwrap();
+            assert_eq!(
+                serde_json::to_string(&second.state()).unwrap(),
+                text,
+                "{spec}"
+            );
+            let rest = inputs[2..].iter().map(|input| second.step(input).unwrap());
+            let rest: Vec<_> = rest.collect();
+            assert_eq!(
+                format!("{rest:?}"),
+                format!("{:?}", &uninterrupted[2..]),
+                "{spec}"
+            );
+        }
+    }
+    check::<f32>();
+    check::<f64>();
+}
+
+/// Each element of each leaf is computed on its own, but for norms: leaves of other sizes change nothing else.
+#[test]
+fn updates_have_the_shapes_of_the_leaves() {
+    for size in [0, 1, 5, 33] {
+        for (spec, program) in chains() {
+            let inputs = data::steps(&program, 2, 3, size);
+            for output in steps::<f32>(&program, &inputs) {
+                assert_eq!(output.updates["v.bias"].shape, [size], "{spec}");
+                assert_eq!(output.updates["w"].shape, [2, 2], "{spec}");
+            }
+        }
+    }
+}
