@@ -1,0 +1,179 @@
+//! Comparing what came with what should come.
+
+use pergrad::transforms::Dtype;
+use pergrad::transforms::runner::HostTree;
+
+use super::golden::Case;
+
+/// How far a number may be from the one that was computed by the library.
+///
+/// * f64, and every case that the library itself computed in f32: the tolerances of the case.
+/// * f32 against an f64 case: `|got - want| <= 1e-5 |want| + 1e-6 largest`. `largest` is the largest element that is wanted
+///   anywhere in the case. In the cases `_mixed`, `_tiny` and `_huge`, whose elements differ by many orders of magnitude, it
+///   is the largest one at the same position over the steps, or small elements would not be compared at all.
+///
+/// The looser 1e-4 for decays of 0.999 is not needed: `1 - decay^t` is computed in f64 whatever the dtype.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Tolerance {
+    OfCase { rtol: f64, atol: f64 },
+    OfF32 { by_position: bool },
+}
+
+impl Tolerance {
+    pub(crate) fn new(case: &Case, dtype: Dtype) -> Self {
+        if dtype == case.dtype || case.dtype == Dtype::F32 {
+            return Self::OfCase {
+                rtol: case.rtol,
+                atol: case.atol,
+            };
+        }
+        let wide = ["_mixed", "_tiny", "_huge"];
+        Self::OfF32 {
+            by_position: wide.iter().any(|end| case.name.ends_with(end)),
+        }
+    }
+
+    /// The same with another relative tolerance, where it belongs to the case.
+    pub(crate) fn with_rtol(self, rtol: Option<f64>) -> Self {
+        match (self, rtol) {
+            (Self::OfCase { atol, .. }, Some(rtol)) => Self::OfCase { rtol, atol },
+            _ => self,
+        }
+    }
+
+    fn allows(self, got: f64, want: f64, scale: f64) -> bool {
+        let (rtol, atol) = match self {
+            Self::OfCase { rtol, atol } => (rtol, atol),
+            Self::OfF32 { .. } => (1e-5, 1e-6 * scale),
+        };
+        // NaN equals NaN, and infinities are equal or not.
+        got == want
+            || got.is_nan() && want.is_nan()
+            || want.is_finite() && (got - want).abs() <= atol + rtol * want.abs()
+    }
+}
+
+/// For each element the number that the absolute tolerance in f32 is a share of.
+#[derive(Debug)]
+pub(crate) enum Scale {
+    Everywhere(f64),
+    ByPosition(HostTree),
+}
+
+impl Scale {
+    /// The largest elements of some sets of tensors.
+    pub(crate) fn of<'a>(
+        tolerance: Tolerance,
+        sets: impl IntoIterator<Item = &'a HostTree> + Clone,
+    ) -> Self {
+        if let Tolerance::OfF32 { by_position: true } = tolerance {
+            let mut sets = sets.into_iter();
+            let mut largest = sets.next().cloned().unwrap_or_default();
+            for tensor in largest.values_mut() {
+                tensor.values.iter_mut().for_each(|x| *x = x.abs());
+            }
+            for set in sets {
+                for (path, tensor) in set {
+                    let Some(largest) = largest.get_mut(path) else {
+                        continue;
+                    };
+                    for (x, y) in largest.values.iter_mut().zip(&tensor.values) {
+                        *x = x.max(y.abs());
+                    }
+                }
+            }
+            return Self::ByPosition(largest);
+        }
+        let tensors = sets.into_iter().flat_map(|set| set.values());
+        Self::Everywhere(largest(tensors.flat_map(|t| &t.values)))
+    }
+
+    fn at(&self, path: &str, position: usize) -> f64 {
+        match self {
+            Self::Everywhere(scale) => *scale,
+            Self::ByPosition(tree) => tree
+                .get(path)
+                .and_then(|tensor| tensor.values.get(position))
+                .copied()
+                .unwrap_or(0.0),
+        }
+    }
+}
+
+/// The largest absolute value of finite numbers.
+pub(crate) fn largest<'a>(values: impl IntoIterator<Item = &'a f64>) -> f64 {
+    let values = values.into_iter().map(|x| x.abs());
+    values.filter(|x| x.is_finite()).fold(0.0, f64::max)
+}
+
+/// What has been compared so far.
+#[derive(Debug, Default)]
+pub(crate) struct Comparison {
+    /// The largest relative error. An error where 0 is wanted counts relative to the largest number beside it.
+    pub(crate) worst: f64,
+    pub(crate) elements: usize,
+    /// The first difference.
+    pub(crate) failure: Option<String>,
+}
+
+impl Comparison {
+    pub(crate) fn fail(&mut self, failure: impl FnOnce() -> String) {
+        self.failure.get_or_insert_with(failure);
+    }
+
+    /// Compares sets of tensors: the leaves, the shapes and every element.
+    pub(crate) fn trees(
+        &mut self,
+        what: &str,
+        got: &HostTree,
+        want: &HostTree,
+        tolerance: Tolerance,
+        scale: &Scale,
+    ) {
+        if !got.keys().eq(want.keys()) {
+            self.fail(|| format!("{what}: the leaves are {:?}", got.keys()));
+        }
+        for (path, want) in want {
+            let Some(got) = got.get(path) else { continue };
+            let place = format!("{what} {path}");
+            if got.shape != want.shape {
+                let shapes = (&got.shape, &want.shape);
+                self.fail(|| format!("{place}: shape {:?} instead of {:?}", shapes.0, shapes.1));
+                continue;
+            }
+            let scale = |position| scale.at(path, position);
+            self.numbers(&place, &got.values, &want.values, tolerance, scale);
+        }
+    }
+
+    /// Compares numbers one by one.
+    pub(crate) fn numbers(
+        &mut self,
+        what: &str,
+        got: &[f64],
+        want: &[f64],
+        tolerance: Tolerance,
+        scale: impl Fn(usize) -> f64,
+    ) {
+        if got.len() != want.len() {
+            let (got, want) = (got.len(), want.len());
+            self.fail(|| format!("{what}: {got} numbers instead of {want}"));
+            return;
+        }
+        let beside = largest(want);
+        for (position, (&got, &want)) in got.iter().zip(want).enumerate() {
+            self.elements += 1;
+            if got == want || got.is_nan() && want.is_nan() {
+                continue;
+            }
+            let size = if want == 0.0 { beside } else { want.abs() };
+            let error = (got - want).abs() / size;
+            self.worst = self
+                .worst
+                .max(if error.is_nan() { f64::INFINITY } else { error });
+            if !tolerance.allows(got, want, scale(position)) {
+                self.fail(|| format!("{what}[{position}]: {got:e} instead of {want:e}"));
+            }
+        }
+    }
+}
