@@ -1,0 +1,215 @@
+//! The golden values of the Python libraries, on the reference and on Flex, in f64 and in f32.
+//!
+//! The comparison itself is that of the example `parity`.
+
+#[path = "../../examples/parity/compare.rs"]
+mod compare;
+#[path = "../../examples/parity/convert.rs"]
+mod convert;
+#[path = "../../examples/parity/executors.rs"]
+mod executors;
+#[path = "../../examples/parity/golden.rs"]
+mod golden;
+#[path = "../../examples/parity/leaves.rs"]
+mod leaves;
+#[path = "../../examples/parity/link.rs"]
+mod link;
+#[path = "../../examples/parity/measure.rs"]
+mod measure;
+#[path = "../../examples/parity/per_example.rs"]
+mod per_example;
+#[path = "../../examples/parity/report.rs"]
+mod report;
+#[path = "../../examples/parity/run.rs"]
+mod run;
+#[path = "../../examples/parity/schedule.rs"]
+mod schedule;
+#[path = "../../examples/parity/statistics.rs"]
+mod statistics;
+
+use std::path::Path;
+
+use pergrad::transforms::Dtype;
+
+use golden::File;
+use report::Summary;
+
+/// The counts of a file and what the unsupported cases lack, the same in f64 and f32. A failed case fails the test.
+fn counts(file: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let text = std::fs::read_to_string(folder.join(file)).unwrap();
+    let file = File::parse(&text).unwrap();
+    let [in_f64, in_f32] = [Dtype::F64, Dtype::F32].map(|dtype| {
+        let (summary, failed) = run(&file, dtype);
+        assert!(failed.is_empty(), "{}:\n{failed}", file.source);
+        summary
+    });
+    assert_eq!(in_f64, in_f32);
+    in_f64.to_string()
+}
+
+/// The counts, and the lines of the cases that failed.
+fn run(file: &File, dtype: Dtype) -> (Summary, String) {
+    let mut summary = Summary::default();
+    let mut failed = String::new();
+    for line in run::run(file, dtype) {
+        let before = summary.failed;
+        summary.add(&line);
+        if summary.failed > before {
+            failed.push_str(&line.to_string());
+        }
+    }
+    (summary, failed)
+}
+
+#[test]
+fn whole_optimizers_agree_with_optax() {
+    insta::assert_snapshot!(counts("aggregated_aliases.json"), @r"
+    41 ok, 0 failed, 61 unsupported
+        3 adabelief
+        2 adadelta
+        5 adafactor
+        3 adagrad
+        2 adamax
+        1 adamaxw
+        2 adan
+        5 amsgrad
+        1 exponential_decay
+        2 fromage
+        3 lamb
+        4 lars
+        2 novograd
+        1 optimistic_adam_v2
+        1 optimistic_gradient_descent
+        2 polyak_sgd
+        3 radam
+       10 rmsprop
+        2 rprop
+        2 scale_by_rms
+        3 sm3
+        2 yogi
+    ");
+}
+
+#[test]
+fn single_transformations_agree_with_optax() {
+    insta::assert_snapshot!(counts("aggregated_pieces.json"), @r"
+    39 ok, 0 failed, 59 unsupported
+        6 adaptive_grad_clip
+        4 centralize
+        3 clip_by_block_rms
+        2 keep_params_nonnegative
+        3 normalize_by_update_norm
+        1 polynomial_schedule
+        2 scale_by_adadelta
+        2 scale_by_adamax
+        1 scale_by_adan
+        1 scale_by_amsgrad
+        1 scale_by_belief
+        1 scale_by_distance_over_gradients
+        2 scale_by_factored_rms
+        2 scale_by_lion with mode
+        1 scale_by_novograd
+        1 scale_by_optimistic_gradient
+        3 scale_by_param_block_norm
+        3 scale_by_param_block_rms
+        1 scale_by_polyak
+        1 scale_by_radam
+        3 scale_by_rms
+        1 scale_by_rprop
+        2 scale_by_rss
+        2 scale_by_sm3
+        2 scale_by_stddev
+        4 scale_by_trust_ratio
+        2 scale_by_yogi
+        2 set_to_zero
+    ");
+}
+
+#[test]
+fn clipping_by_example_agrees_with_optax_and_jax_privacy() {
+    insta::assert_snapshot!(counts("per_example_clip.json"), @r"
+    37 ok, 0 failed, 2 unsupported
+        1 centralize
+        1 clip_by_block_rms
+    ");
+}
+
+#[test]
+fn chains_over_examples_agree_with_optax_and_numpy() {
+    insta::assert_snapshot!(counts("per_example_chains.json"), @r"
+    71 ok, 0 failed, 9 unsupported
+        2 accumulate_mean over several micro-batches
+        2 add_mean_variance_to_opt over several micro-batches
+        1 elementwise signed_sqrt
+        1 elementwise softsign
+        1 masked
+        1 multi_steps
+        1 vmap ema
+    ");
+}
+
+#[test]
+fn statistics_over_examples_agree_with_numpy_and_scipy() {
+    insta::assert_snapshot!(counts("per_example_stats.json"), @r"
+    494 ok, 0 failed, 19 unsupported
+       19 statistic gram
+    ");
+}
+
+#[test]
+fn schedules_agree_with_optax() {
+    insta::assert_snapshot!(counts("schedules.json"), @r"
+    16 ok, 0 failed, 27 unsupported
+        2 cosine_onecycle_schedule
+        7 exponential_decay
+        3 join_schedules
+        2 linear_onecycle_schedule
+        2 piecewise_constant_schedule
+        3 piecewise_interpolate_schedule
+        4 polynomial_schedule
+        1 sgdr_schedule
+        1 warmup_constant_schedule
+        2 warmup_exponential_decay_schedule
+    ");
+}
+
+/// A file with one step of SGD, or of whatever `transform` says, with the update `-0.5` and the parameter `end`.
+fn one_step(transform: &str, end: f64) -> File {
+    let text = format!(
+        r#"{{"source": "by hand", "cases": [{{"name": "one_step", "dtype": "f64", "rtol": 1e-12, "atol": 0.0,
+            "transform": {transform}, "params": {{"w": [1.0]}}, "grads": [{{"w": [5.0]}}], "updates": [{{"w": [-0.5]}}],
+            "final_params": {{"w": [{end}]}}}}]}}"#
+    );
+    File::parse(&text).unwrap()
+}
+
+#[test]
+fn a_wrong_number_fails_on_every_executor() {
+    let sgd = |rate: f64| format!(r#"{{"kind": "sgd", "args": {{"learning_rate": {rate}}}}}"#);
+    for dtype in [Dtype::F64, Dtype::F32] {
+        let failed = |rate, end| run(&one_step(&sgd(rate), end), dtype).1;
+        assert_eq!(failed(0.1, 0.5), "");
+        for (rate, end) in [(0.1001, 0.5), (0.1, 0.5001)] {
+            let lines = failed(rate, end);
+            assert_eq!(lines.matches("FAIL").count(), 2, "{lines}");
+        }
+    }
+}
+
+#[test]
+fn what_has_no_link_is_never_ok() {
+    let transforms = [
+        r#"{"kind": "no_such_optimizer", "args": {}}"#,
+        r#"{"kind": "sgd", "args": {"learning_rate": 0.1, "no_such_argument": 1}}"#,
+        r#"{"kind": "sgd", "args": {"learning_rate": {"schedule": {"kind": "no_such_schedule", "args": {}}}}}"#,
+        r#"{"kind": "scale_by_adam", "args": {"b1": null}}"#,
+        r#"{"kind": "scale_by_lion", "args": {"mode": "smooth"}}"#,
+        r#"{"kind": "elementwise", "args": {"fn": "no_such_function"}}"#,
+        r#"{"kind": "differentially_private_aggregate", "args": {"l2_norm_clip": 1.0, "noise_multiplier": 1.0}}"#,
+    ];
+    for transform in transforms {
+        let (summary, _) = run(&one_step(transform, 0.5), Dtype::F64);
+        assert_eq!((summary.ok, summary.unsupported), (0, 1), "{transform}");
+    }
+}
