@@ -18,7 +18,7 @@ use crate::hyper::Domain;
 
 /// A function of the step count. Serde data carries the name of the function under `"schedule"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "schedule", rename_all = "snake_case")]
+#[serde(tag = "schedule", rename_all = "snake_case", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum Schedule {
     /// The same value at every step.

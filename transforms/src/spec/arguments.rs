@@ -9,6 +9,7 @@ use super::{ArgumentValue, Catalogue, ChainSpec, DynStatistic, LinkSpec};
 use crate::error::Error;
 use crate::hyper::Hyper;
 use crate::leaves::Leaves;
+use crate::schedule::Schedule;
 
 /// An argument of a link, for the catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,10 +89,7 @@ impl<'a> Arguments<'a> {
         value: &ArgumentValue,
         expected: &'static str,
     ) -> Result<T, Error> {
-        serde_json::to_value(value)
-            .map(whole_numbers)
-            .and_then(serde_json::from_value)
-            .map_err(|_| self.wrong(name, expected, value))
+        read(value).map_err(|_| self.wrong(name, expected, value))
     }
 
     /// A number or a schedule that must be given.
@@ -111,6 +109,18 @@ impl<'a> Arguments<'a> {
         match self.get(name) {
             None => Ok(None),
             Some(ArgumentValue::Number(x)) => Ok(Some(Hyper::Number(*x))),
+            Some(value @ ArgumentValue::Table(table)) if table.contains_key("schedule") => {
+                let schedule: Result<Schedule, _> = read(value);
+                let reason = |error| format!("{value} ({error})");
+                schedule
+                    .map(|schedule| Some(schedule.into()))
+                    .map_err(|error| Error::ArgumentKind {
+                        link: self.link.to_owned(),
+                        argument: name.to_owned(),
+                        expected: HYPER,
+                        got: reason(error),
+                    })
+            }
             Some(value @ ArgumentValue::Table(_)) => self.data(name, value, HYPER).map(Some),
             Some(value) => Err(self.wrong(name, HYPER, value)),
         }
@@ -231,7 +241,26 @@ impl<'a> Arguments<'a> {
             ArgumentValue::Text(link) => ChainSpec::from_iter([LinkSpec::new(link)]),
             value => self.data(name, value, LINKS)?,
         };
-        DynStatistic::new(self.catalogue.build(&spec)?)
+        match DynStatistic::new(self.catalogue.build(&spec)?) {
+            Err(Error::EndsPerExample) => Err(Error::ArgumentKind {
+                link: self.link.to_owned(),
+                argument: name.to_owned(),
+                expected: "links that end with a reduction over examples such as `mean`",
+                got: spec.to_string(),
+            }),
+            statistic => statistic,
+        }
+    }
+
+    /// The error about an argument that a link does not declare, if one was given.
+    pub(super) fn misspelled(&self, declared: &[Argument]) -> Option<Error> {
+        let known = |name: &str| declared.iter().any(|argument| argument.name == name);
+        let unknown = self.values.keys().find(|name| !known(name))?;
+        Some(Error::UnknownArgument {
+            link: self.link.to_owned(),
+            argument: unknown.clone(),
+            known: declared.iter().map(|a| a.name.to_owned()).collect(),
+        })
     }
 
     /// Complains about what nobody asked for.
@@ -249,6 +278,12 @@ impl<'a> Arguments<'a> {
             }),
         }
     }
+}
+
+fn read<T: DeserializeOwned>(value: &ArgumentValue) -> Result<T, serde_json::Error> {
+    serde_json::to_value(value)
+        .map(whole_numbers)
+        .and_then(serde_json::from_value)
 }
 
 /// Writes whole numbers as such. Every number of a specification is an f64, but serde reads a count such as

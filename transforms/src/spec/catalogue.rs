@@ -102,9 +102,14 @@ impl Catalogue {
             near: self.nearest(&spec.link),
         })?;
         let mut arguments = Arguments::new(spec, self);
-        let link = (entry.build)(&mut arguments)?;
-        arguments.finish()?;
-        Ok(link)
+        match (entry.build)(&mut arguments) {
+            Ok(link) => arguments.finish().map(|()| link),
+            // A misspelled argument is the better answer than the one that is missing for it.
+            Err(error @ Error::MissingArgument { .. }) => {
+                Err(arguments.misspelled(entry.arguments).unwrap_or(error))
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Builds the links of a chain. Their order is checked when the chain is traced, since it depends on what comes in.
@@ -154,18 +159,26 @@ impl Catalogue {
     }
 }
 
-/// The number of letters to insert, drop or replace.
+/// The number of letters to insert, drop or replace, or of neighbours to exchange: `maen` is one step from `mean`.
 fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut distance = vec![vec![0; b.len() + 1]; a.len() + 1];
+    for i in 0..=a.len() {
+        for j in 0..=b.len() {
+            distance[i][j] = if i == 0 || j == 0 {
+                i + j
+            } else {
+                let replaced = distance[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+                let inserted = distance[i - 1][j].min(distance[i][j - 1]) + 1;
+                let exchanged = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+                let exchange = if exchanged {
+                    distance[i - 2][j - 2] + 1
+                } else {
+                    usize::MAX
+                };
+                replaced.min(inserted).min(exchange)
+            };
         }
     }
-    row[b.len()]
+    distance[a.len()][b.len()]
 }

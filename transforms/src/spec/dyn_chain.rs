@@ -89,7 +89,7 @@ fn reason(axis: AxisKind) -> &'static str {
             "it keeps state or a norm in the shape of the parameters, so move it after a reduction over examples such as `mean`"
         }
         AxisKind::Aggregated => {
-            "it needs the examples apart, but an earlier link has already reduced over them, so move it before that reduction or remove one of the two"
+            "it needs the examples apart, but they are already reduced, so move it before the reduction over examples or remove one of the two"
         }
     }
 }
