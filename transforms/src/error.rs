@@ -96,6 +96,19 @@ pub enum Error {
         hint: &'static str,
     },
 
+    /// The parameters given to a step are not those of the model.
+    #[error(
+        "parameter `{leaf}`: expected {expected}, but got {got}: give each step all parameters of the model, with the shapes it was built with"
+    )]
+    Params {
+        /// The leaf.
+        leaf: String,
+        /// What was expected.
+        expected: String,
+        /// What came.
+        got: String,
+    },
+
     /// A gradient has another element type than its parameter.
     #[error(
         "the gradient of `{leaf}` is {got}, but the parameter is {expected}: cast the gradient, or train the parameter in {got}"
@@ -141,12 +154,15 @@ pub enum Error {
         known: Vec<String>,
     },
 
-    /// A per-example input has another length than the batch.
-    #[error("`{name}` must have one number for each of the {expected} examples, but it has {got}")]
+    /// A named input has another length than the batch, or than 1 if it is one number.
+    #[error(
+        "`{name}` must have {expected} number{}, but it has {got}: an input for each example has as many as the batch has examples, any other has one",
+        plural(*expected)
+    )]
     ExtraLength {
         /// The name.
         name: String,
-        /// B.
+        /// B, or 1.
         expected: usize,
         /// What came.
         got: usize,

@@ -150,6 +150,41 @@ impl ParamTree {
     }
 }
 
+impl ParamTree {
+    /// Checks the shapes of a set of parameters.
+    ///
+    /// # Errors
+    /// [`Error::Params`](crate::Error::Params): a leaf that the model does not have, a missing one, or a wrong shape.
+    pub fn check_params<'a>(
+        &self,
+        params: impl IntoIterator<Item = (&'a str, &'a [usize])>,
+    ) -> Result<(), Error> {
+        let wrong = |leaf: &str, expected: String, got: String| Error::Params {
+            leaf: leaf.to_owned(),
+            expected,
+            got,
+        };
+        let shape = |shape: &[usize]| format!("the shape {shape:?}");
+        let mut seen = vec![false; self.leaves.len()];
+        for (path, got) in params {
+            let at = self
+                .position(path)
+                .ok_or_else(|| wrong(path, "no such parameter".to_owned(), shape(got)))?;
+            seen[at] = true;
+            if self.leaves[at].shape != got {
+                return Err(wrong(path, shape(&self.leaves[at].shape), shape(got)));
+            }
+        }
+        match seen.iter().position(|seen| !seen) {
+            None => Ok(()),
+            Some(at) => {
+                let leaf = &self.leaves[at];
+                Err(wrong(&leaf.path, shape(&leaf.shape), "nothing".to_owned()))
+            }
+        }
+    }
+}
+
 impl LeafInfo {
     /// A shape error with a guess at its cause.
     fn misshapen(&self, axis: AxisKind, got: &[usize]) -> Error {

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::extent::ExtentKind;
 use crate::hyper::Hyper;
 use crate::program::{Binary, Fold, HostInputs, HostScalars, NodeId, Number, Op, Program};
-use crate::runner::{HostTensor, Runner, StepInput, StepOutput};
+use crate::runner::{HostTensor, HostTree, Runner, StepInput, StepOutput};
 use crate::state::{SlotState, State, VERSION};
 use crate::tree::ParamTree;
 
@@ -148,7 +148,7 @@ impl<T: Element> Reference<T> {
         let batch = self.tree.check_grads(axis, shapes)?;
         let shapes = input.params.iter();
         let shapes = shapes.map(|(path, p)| (path.as_str(), &p.shape[..]));
-        self.tree.check_grads(AxisKind::Aggregated, shapes)?;
+        self.tree.check_params(shapes)?;
         self.program.check_batch(batch)?;
         let extras = self.extras(input, batch)?;
         let hypers = self.program.hyper_values(&self.hypers, self.step)?;
@@ -162,6 +162,7 @@ impl<T: Element> Reference<T> {
                 selected: &self.selected,
             },
         );
+        // A model without parameters is computed as one leaf without elements: it may still have numbers of its own.
         let leaves = self.tree.len().max(1);
         let mut values: Values<T> = Vec::new();
         for (at, node) in self.program.nodes().iter().enumerate() {
@@ -175,7 +176,7 @@ impl<T: Element> Reference<T> {
                         Cell::Number(Array2::from_elem((1, 1), from_f64(x)))
                     }
                 } else if let Op::OverLeaves(fold, a) = node.op {
-                    Cell::Number(over_leaves(fold, &values[a.index()]))
+                    Cell::Number(over_leaves(fold, &values[a.index()], self.tree.is_empty()))
                 } else {
                     self.evaluate(node.op, leaf, batch, input, &extras, &values)
                 };
@@ -237,10 +238,14 @@ impl<T: Element> Reference<T> {
             Cell::Predicate(x) => x,
             Cell::Number(_) => unreachable!("programs are type-checked"),
         };
-        let matrix = |tensor: &HostTensor, rows: usize| {
-            let values = tensor.values.iter().map(|&x| from_f64(x)).collect();
-            Array2::from_shape_vec((rows, self.sizes[leaf]), values)
-                .expect("the shapes are checked")
+        let size = self.sizes.get(leaf).copied().unwrap_or(0);
+        let matrix = |tensors: &HostTree, rows: usize| match self.tree.leaves().get(leaf) {
+            None => Array2::zeros((rows, size)),
+            Some(leaf) => {
+                let values = tensors[&leaf.path].values.iter();
+                let values = values.map(|&x| from_f64(x)).collect();
+                Array2::from_shape_vec((rows, size), values).expect("the shapes are checked")
+            }
         };
         match op {
             Op::Grads => {
@@ -248,14 +253,19 @@ impl<T: Element> Reference<T> {
                     AxisKind::PerExample => batch,
                     AxisKind::Aggregated => 1,
                 };
-                Cell::Number(matrix(&input.grads[&self.tree.leaves()[leaf].path], rows))
+                Cell::Number(matrix(&input.grads, rows))
             }
-            Op::Params => Cell::Number(matrix(&input.params[&self.tree.leaves()[leaf].path], 1)),
+            Op::Params => Cell::Number(matrix(&input.params, 1)),
             Op::Extra(at) => Cell::Number(extras[at as usize].clone()),
             Op::State(at) => {
-                let slot = &self.slots[at as usize];
-                let shared = self.program.slots()[at as usize].extent == ExtentKind::Global;
-                Cell::Number(slot[if shared { 0 } else { leaf }].clone())
+                let contents = &self.slots[at as usize];
+                let slot = &self.program.slots()[at as usize];
+                Cell::Number(match slot.extent {
+                    ExtentKind::Global => contents[0].clone(),
+                    ExtentKind::Leaf if contents.is_empty() => Array2::zeros((1, 0)),
+                    _ if contents.is_empty() => Array2::from_elem((1, 1), from_f64(slot.init.0)),
+                    _ => contents[leaf].clone(),
+                })
             }
             Op::Unary(f, a) => Cell::Number(number(a).mapv(|x| f.apply(x))),
             Op::Binary(f, a, b) => {
@@ -283,9 +293,7 @@ impl<T: Element> Reference<T> {
                 let rows = broadcast(number(a), &Array2::from_elem((batch, 1), ()), |x, ()| *x);
                 Cell::Number(reduce::over_examples(reduction, &rows))
             }
-            Op::OverElements(fold, a) => {
-                Cell::Number(over_elements(fold, number(a), self.sizes[leaf]))
-            }
+            Op::OverElements(fold, a) => Cell::Number(over_elements(fold, number(a), size)),
             Op::Step
             | Op::BatchSize
             | Op::LeafSize
@@ -393,13 +401,14 @@ fn over_elements<T: Element>(f: Fold, x: &Array2<T>, size: usize) -> Array2<T> {
     Array2::from_shape_vec((rows.len(), 1), rows).expect("one number a row")
 }
 
-fn over_leaves<T: Element>(f: Fold, leaves: &[Cell<T>]) -> Array2<T> {
+fn over_leaves<T: Element>(f: Fold, leaves: &[Cell<T>], is_empty: bool) -> Array2<T> {
     let mut total: Option<Array2<T>> = None;
     for leaf in leaves {
         let Cell::Number(x) = leaf else {
             unreachable!("programs are type-checked")
         };
         total = Some(match total {
+            None if is_empty => x.mapv(|_| fold(f, std::iter::empty())),
             None => x.clone(),
             Some(sum) => broadcast(&sum, x, |&a, &b| fold(f, [a, b].into_iter())),
         });
