@@ -76,12 +76,9 @@ impl State {
         }
         let rule = program.rule();
         if self.rule != rule {
-            let mut lines = self.rule.lines().zip(rule.lines());
-            let (theirs, ours) = lines
-                .find(|(a, b)| a != b)
-                .unwrap_or(("more or fewer lines", "this number of lines"));
             differences.push(format!(
-                "it belongs to another chain: the state has `{theirs}`, this chain has `{ours}`"
+                "it belongs to another chain: {}",
+                first_difference(&self.rule, &rule)
             ));
         }
         let expected: Vec<_> = program.hypers().iter().map(|h| &h.name).collect();
@@ -141,5 +138,19 @@ impl State {
         self.slots
             .iter()
             .find(|s| s.name == name && s.leaf.as_deref() == leaf)
+    }
+}
+
+/// The first line in which two rules differ, as text.
+fn first_difference(theirs: &str, ours: &str) -> String {
+    let (mut theirs, mut ours) = (theirs.lines(), ours.lines());
+    loop {
+        return match (theirs.next(), ours.next()) {
+            (Some(a), Some(b)) if a == b => continue,
+            (Some(a), Some(b)) => format!("the state has `{a}`, this chain has `{b}`"),
+            (Some(a), None) => format!("the state has `{a}`, where this chain ends"),
+            (None, Some(b)) => format!("the state ends, where this chain has `{b}`"),
+            (None, None) => "the lines of its rule end in another way".to_owned(),
+        };
     }
 }

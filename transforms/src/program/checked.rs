@@ -80,6 +80,12 @@ impl TryFrom<RawProgram> for Program {
                 ));
             }
         }
+        for (what, names) in program.names() {
+            let mut seen = std::collections::HashSet::new();
+            if let Some(twice) = names.into_iter().find(|name| !seen.insert(*name)) {
+                return Err(format!("two {what} have the name `{twice}`"));
+            }
+        }
         if program.outputs.is_empty() {
             return Err("the program has no output".to_owned());
         }
@@ -100,6 +106,22 @@ impl TryFrom<RawProgram> for Program {
             }
         }
         Ok(program)
+    }
+}
+
+impl Program {
+    /// The names by which values, state and metrics are found, kind by kind.
+    fn names(&self) -> [(&'static str, Vec<&str>); 4] {
+        let of_hypers = self.hypers.iter().map(|h| h.name.as_str());
+        let of_slots = self.slots.iter().map(|s| s.name.as_str());
+        let of_extras = self.extras.iter().map(|e| e.name.as_str());
+        let of_outputs = self.outputs.iter().map(|o| o.name.as_str());
+        [
+            ("hyper-parameters", of_hypers.collect()),
+            ("pieces of state", of_slots.collect()),
+            ("named inputs", of_extras.collect()),
+            ("outputs", of_outputs.collect()),
+        ]
     }
 }
 

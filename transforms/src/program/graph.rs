@@ -126,20 +126,23 @@ impl Graph {
         let hypers = &self.program.hypers;
         let taken = |name: &str| hypers.iter().any(|h| h.name == name);
         let name = match value.name() {
-            Some(name) => {
-                if let Some(at) = hypers
-                    .iter()
-                    .position(|h| h.name == name && h.value.same_value(value) && h.domain == domain)
-                {
-                    return self.push(Op::Hyper(index_u32(at)));
-                }
-                if taken(name) {
-                    (2..)
-                        .map(|n| format!("{name}_{n}"))
-                        .find(|name| !taken(name))
-                        .expect("some number is free")
-                } else {
-                    name.to_owned()
+            Some(wanted) => {
+                // `rate`, `rate_2`, `rate_3`, ...: the first that is the same hyper-parameter, or free.
+                let numbered = (2..).map(|n| format!("{wanted}_{n}"));
+                let mut names = std::iter::once(wanted.to_owned()).chain(numbered);
+                loop {
+                    let name = names.next().expect("some number is free");
+                    match hypers.iter().position(|h| h.name == name) {
+                        None => break name,
+                        Some(at)
+                            if hypers[at].value.name() == Some(wanted)
+                                && hypers[at].value.same_value(value)
+                                && hypers[at].domain == domain =>
+                        {
+                            return self.push(Op::Hyper(index_u32(at)));
+                        }
+                        Some(_) => {}
+                    }
                 }
             }
             None => self.unique(field, taken),
