@@ -55,7 +55,7 @@ pub struct ScaleByAdam {
 /// | zeros | zeros, in every dtype |
 ///
 /// # Errors
-/// `b1` and `b2` must be at least 0 and below 1, `eps` finite and not negative, `eps_root` finite.
+/// `b1` and `b2` must be at least 0 and below 1, `eps` and `eps_root` finite and not negative.
 ///
 /// # Example
 /// ```
@@ -138,7 +138,7 @@ impl<In: ExamplesReduced> Transform<In> for ScaleByAdam {
         match &self.eps_root {
             None => cx.apply(&ratio(first, chain((square(), second, sqrt())), eps), x),
             Some(eps_root) => {
-                let shift = add_scalar(eps_root.or_named("eps_root"));
+                let shift = add_scalar(eps_root.or_named("eps_root")).not_negative();
                 cx.apply(
                     &ratio(first, chain((square(), second, shift, sqrt())), eps),
                     x,

@@ -20,6 +20,7 @@ pub(crate) const ENTRY: Entry = Entry {
 #[derive(Clone, Debug)]
 pub struct AddScalar {
     value: Hyper,
+    domain: Domain,
 }
 
 /// Adds `value` to each element: the eps of a denominator, most often.
@@ -36,6 +37,15 @@ pub struct AddScalar {
 pub fn add_scalar(value: impl Into<Hyper>) -> AddScalar {
     AddScalar {
         value: value.into(),
+        domain: Domain::Finite,
+    }
+}
+
+impl AddScalar {
+    /// The same for a number under a root, which must not be negative.
+    pub(crate) fn not_negative(mut self) -> Self {
+        self.domain = Domain::NonNegative;
+        self
     }
 }
 
@@ -43,6 +53,6 @@ impl<In: Axis> Transform<In> for AddScalar {
     type Out = In;
 
     fn trace(&self, x: Value<In>, cx: &mut Tracer) -> Value<In> {
-        x + cx.hyper("value", &self.value, Domain::Finite)
+        x + cx.hyper("value", &self.value, self.domain)
     }
 }
