@@ -3,9 +3,14 @@
 //! The oracle of a test is another algorithm, most often a plain f64 loop over the examples.
 
 mod cases;
+mod custom;
+mod errors;
 mod laws;
 mod model;
 mod noise_scale;
 mod papers;
+mod program_data;
 mod random;
+mod schedules;
+mod spec;
 mod tolerance;
