@@ -58,7 +58,7 @@ impl ParamTree {
     /// A tree of these leaves.
     ///
     /// # Errors
-    /// [`Error::DuplicateLeaf`](crate::Error::DuplicateLeaf) if two leaves have one path.
+    /// [`Error::DuplicateLeaf`] if two leaves have one path.
     pub fn new(leaves: Vec<LeafInfo>) -> Result<Self, Error> {
         let mut seen = std::collections::HashSet::new();
         for leaf in &leaves {
@@ -154,7 +154,7 @@ impl ParamTree {
     /// Checks the shapes of a set of parameters.
     ///
     /// # Errors
-    /// [`Error::Params`](crate::Error::Params): a leaf that the model does not have, a missing one, or a wrong shape.
+    /// [`Error::Params`]: a leaf that the model does not have, a missing one, or a wrong shape.
     pub fn check_params<'a>(
         &self,
         params: impl IntoIterator<Item = (&'a str, &'a [usize])>,

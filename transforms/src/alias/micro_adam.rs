@@ -65,7 +65,7 @@ pub(crate) const INTERPOLATION: Entry = Entry {
 
 pub(crate) const WITH_SECOND_MOMENT: Entry = Entry {
     name: "adam_with_second_moment",
-    summary: "ratio(mean, ema(b1); statistic, ema(b2), sqrt), scale_by_learning_rate",
+    summary: "ratio(mean, ema(b1); statistic, ema(b2), at_least(0), sqrt), scale_by_learning_rate",
     arguments: arguments!(Argument::required("statistic")),
     build: |args| {
         let statistic = args.statistic("statistic")?;
