@@ -13,4 +13,5 @@ mod program_data;
 mod random;
 mod schedules;
 mod spec;
+mod texts;
 mod tolerance;

@@ -1,10 +1,11 @@
 //! Laws of every link.
 
 use pergrad_transforms::runner::{Runner, StepOutput};
+use pergrad_transforms::spec::{ArgumentValue, Catalogue};
 use pergrad_transforms::{Program, State};
 
 use super::data;
-use super::samples::chains;
+use super::samples::{build, chains};
 use crate::model::{reference, steps};
 use crate::tolerance::{Tolerated, assert_close};
 
@@ -169,6 +170,34 @@ fn updates_have_the_shapes_of_the_leaves() {
             for output in steps::<f32>(&program, &inputs) {
                 assert_eq!(output.updates["v.bias"].shape, [size], "{spec}");
                 assert_eq!(output.updates["w"].shape, [2, 2], "{spec}");
+            }
+        }
+    }
+}
+
+/// The table of the catalogue is text; giving each of its defaults must change nothing.
+#[test]
+fn the_defaults_that_the_catalogue_tells_are_the_defaults() {
+    let catalogue = Catalogue::standard();
+    for (spec, program) in chains() {
+        let inputs = data::steps(&program, 3, 5, 3);
+        let expected = steps::<f64>(&program, &inputs);
+        for at in 0..spec.links.len() {
+            let entry = catalogue.get(&spec.links[at].link).unwrap();
+            for argument in entry.arguments {
+                let Some(default) = argument.default else {
+                    continue;
+                };
+                let mut full = spec.clone();
+                let value = match serde_json::from_str(default) {
+                    Ok(value) => value,
+                    Err(_) if default == "none" => ArgumentValue::Null,
+                    Err(_) => ArgumentValue::from(default),
+                };
+                let arguments = &mut full.links[at].arguments;
+                arguments.entry(argument.name.to_owned()).or_insert(value);
+                let got = steps::<f64>(&build(&full), &inputs);
+                assert_outputs::<f64>(&got, &expected, &full.to_string());
             }
         }
     }
