@@ -44,6 +44,55 @@ pub(super) fn aggregated() {
     );
 }
 
+/// Options of the links above.
+pub(super) fn options() {
+    let (g, g2, m) = ([3.0, -1.0], [-0.1, 0.2], [0.26, -0.07]);
+    let both = |f: fn(f64, f64, f64) -> [f64; 2]| {
+        let steps = [0, 1].map(|p| f(g[p], g2[p], m[p]));
+        [[steps[0][0], steps[1][0]], [steps[0][1], steps[1][1]]]
+    };
+    assert_steps(
+        r#""mean" | {"link": "ema", "decay": 0.9, "nesterov": true}"#,
+        both(|g, g2, m| [g * (0.09 / 0.19 + 1.0), 0.9 * m / 0.271 + 0.1 * g2 / 0.19]),
+    );
+    assert_steps(
+        r#""mean" | {"link": "ema", "decay": 0.9, "debias": false, "nesterov": true}"#,
+        both(|g, g2, m| [0.19 * g, 0.9 * m + 0.1 * g2]),
+    );
+    let root = |g: f64, v: f64| g / (v + 0.25_f64).sqrt();
+    assert_steps(
+        r#""mean" | {"link": "scale_by_adam", "b1": 0, "b2": 0, "eps": 0, "eps_root": 0.25}"#,
+        [
+            [root(3.0, 9.0), root(-1.0, 1.0)],
+            [root(-0.1, 0.01), root(0.2, 0.04)],
+        ],
+    );
+    assert_steps(
+        r#""mean" | {"link": "scale_by_learning_rate", "learning_rate": 0.1, "flip_sign": false}"#,
+        [[0.3, -0.1], [-0.01, 0.02]],
+    );
+    assert_steps(
+        r#"{"link": "sgd", "learning_rate": 0.1, "momentum": 0.9, "nesterov": true}"#,
+        [[-0.57, 0.19], [-0.224, 0.043]],
+    );
+    let norms = [17_f64, 37.0, 0.45].map(|n| n.sqrt() + 0.5);
+    assert_steps(
+        r#"{"link": "normalize_per_example", "eps": 0.5} | "sum""#,
+        [
+            [
+                1.0 / norms[0] + 2.0 / 2.5 + 6.0 / norms[1],
+                -4.0 / norms[0] + 1.0 / norms[1],
+            ],
+            [-0.3 / norms[2], 0.6 / norms[2]],
+        ],
+    );
+    // With so short a memory the second gradient outweighs the first.
+    assert_steps(
+        r#"{"link": "sign_ema", "learning_rate": 0.1, "beta": 0.01}"#,
+        [[-0.1, 0.1], [0.1, -0.1]],
+    );
+}
+
 /// `m / (sqrt(v) + eps)` for debiased averages after two steps, given the second moments of both steps.
 fn second_step(first: [f64; 2], second: [f64; 2]) -> [f64; 2] {
     let m = [0.26 / 0.19, -0.07 / 0.19];

@@ -7,7 +7,7 @@
 use pergrad_transforms::runner::{HostTensor, StepInput};
 use pergrad_transforms::spec::{Catalogue, ChainSpec, LinkSpec};
 
-use super::optimizer_values::{aggregated, optimizers};
+use super::optimizer_values::{aggregated, optimizers, options};
 use super::samples::{build, link};
 use crate::model::{batch, steps, w};
 use crate::tolerance::{Tolerated, assert_close};
@@ -68,6 +68,7 @@ fn every_entry_has_a_value_that_was_worked_out_by_hand() {
     over_examples();
     aggregated();
     optimizers();
+    options();
     let checked = CHECKED.take();
     for entry in Catalogue::standard().entries() {
         assert!(
