@@ -37,6 +37,15 @@ pub enum Error {
         examples: usize,
     },
 
+    /// The closure of a loop over examples did not return the one loss of its one example.
+    #[error(
+        "the closure got the range of one example, but returned {losses} losses: slice the inputs by the range it gets, and return the losses of those examples only"
+    )]
+    LoopedLossCount {
+        /// How many losses came.
+        losses: usize,
+    },
+
     /// The losses do not depend on the parameters.
     #[error(
         "the losses do not depend on any trained parameter: compute them from the model inside the closure, on a device with autodiff"

@@ -74,14 +74,16 @@ pub fn check_per_example_grads<M: Module>(
         let scale = if largest > 0.0 { largest } else { 1.0 };
         let mut leaf_worst = 0.0;
         for (at, (x, y)) in ours.iter().zip(&theirs).enumerate() {
-            let difference = if x == y { 0.0 } else { (x - y).abs() / scale };
+            let same = x == y || (x.is_nan() && y.is_nan());
+            let difference = if same { 0.0 } else { (x - y).abs() / scale };
             // NaN on one side only is the worst difference of all.
-            if !(difference <= leaf_worst) {
-                leaf_worst = if difference.is_nan() {
-                    f64::INFINITY
-                } else {
-                    difference
-                };
+            let difference = if difference.is_nan() {
+                f64::INFINITY
+            } else {
+                difference
+            };
+            if difference > leaf_worst {
+                leaf_worst = difference;
                 let example = at / info.size().max(1);
                 if worst.as_ref().is_none_or(|(known, ..)| leaf_worst > *known) {
                     worst = Some((leaf_worst, info.path.clone(), example));

@@ -49,11 +49,8 @@ pub fn per_example_grads_looped<M: Module>(
     for example in 0..examples {
         let loss = losses(model, example..example + 1);
         if loss.dims() != [1] {
-            return Err(Error::LossCount {
-                losses: loss.dims()[0],
-                leaf: "the closure".to_owned(),
-                examples: 1,
-            });
+            let losses = loss.dims()[0];
+            return Err(Error::LoopedLossCount { losses });
         }
         if !loss.is_tracked() {
             return Err(Error::LossNotTracked);

@@ -29,15 +29,18 @@ pub(crate) struct Record {
 
 enum Kind {
     /// `g_b = sum_t a[b,t] (x) d[b,t]`, with `a [B, T, I]`.
-    Outer { a: Tensor<3> },
+    Outer { a: Box<Tensor<3>> },
     /// `g_b = sum_t d[b,t]`.
     Tokens,
 }
 
 /// Where the output gradient of a layer arrives. It may be read by the records of several parameters.
 struct Sink {
-    read: Box<dyn Fn(&Gradients) -> Option<Tensor<3>>>,
+    read: ReadSink,
 }
+
+/// The output gradient `[B, T, O]`, if the losses depend on the layer.
+type ReadSink = Box<dyn Fn(&Gradients) -> Option<Tensor<3>>>;
 
 /// Whether gradients are being captured on this thread.
 pub(crate) fn is_recording() -> bool {
@@ -122,7 +125,7 @@ pub(crate) fn linear<const D: usize>(
         });
     };
     if let Some(weight) = weight {
-        let a = a.reshape([examples, tokens, inputs]);
+        let a = Box::new(a.reshape([examples, tokens, inputs]));
         record(weight.id, Kind::Outer { a });
     }
     if let Some(bias) = bias {

@@ -85,25 +85,16 @@ impl HostRunner {
     }
 
     fn extras(&self, input: &StepInput, examples: usize) -> Result<Vec<Matrix>, Error> {
-        let known = self.engine.program().extras();
-        crate::optimizer::check_extras(known, input.extras.keys())?;
-        let extras = known.iter().map(|extra| {
+        let program = self.engine.program();
+        let given = input.extras.iter();
+        let given = given.map(|(name, values)| (name.as_str(), values.len()));
+        program.check_extras(examples, given)?;
+        let extras = program.extras().iter().map(|extra| {
             let values = input.extras[&extra.name].clone();
-            let expected = match extra.axis {
-                AxisKind::PerExample => examples,
-                AxisKind::Aggregated => 1,
-            };
-            if values.len() != expected {
-                return Err(pergrad_transforms::Error::ExtraLength {
-                    name: extra.name.clone(),
-                    expected,
-                    got: values.len(),
-                }
-                .into());
-            }
-            Ok(matrix(values, [expected, 1], DType::F64, &self.device))
+            let shape = [values.len(), 1];
+            matrix(values, shape, DType::F64, &self.device)
         });
-        extras.collect()
+        Ok(extras.collect())
     }
 
     fn run(&mut self, input: &StepInput) -> Result<StepOutput, Error> {

@@ -3,7 +3,7 @@
 //! burn's own operations differ between backends, or from that meaning, where NaN is concerned: `sign(NaN)` is 0 on Flex, and
 //! `clamp` or a maximum may hide a NaN. A NaN must show, so these put it back.
 
-use burn::tensor::{Bool, Tensor};
+use burn::tensor::{Bool, Shape, Tensor};
 use pergrad_transforms::program::{Binary, Comparison, Test, Unary};
 
 pub(super) type Matrix = Tensor<2>;
@@ -116,7 +116,7 @@ pub(super) fn test(f: Test, x: Matrix) -> Mask {
 pub(super) fn select(condition: Mask, yes: Matrix, no: Matrix) -> Matrix {
     let (yes, no) = broadcast(yes, no);
     let (condition, yes) = broadcast(condition, yes);
-    let no = no.expand(yes.dims());
+    let no = expand(no, yes.dims());
     no.mask_where(condition, yes)
 }
 
@@ -139,6 +139,7 @@ pub(super) fn expand<K: burn::tensor::kind::Basic>(
     if x.dims() == shape {
         x
     } else {
-        x.expand(shape)
+        // As a `Shape`: burn refuses an array with a 0 in it, but an empty batch or leaf is one.
+        x.expand(Shape::from(shape))
     }
 }

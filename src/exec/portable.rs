@@ -107,7 +107,7 @@ pub(crate) fn run(inputs: &Inputs<'_>) -> Outputs {
                     let x = leaf.number(operand);
                     *sum = Some(match sum.take() {
                         Some(sum) => reduce::combine(fold, sum, x),
-                        None => x,
+                        None => reduce::first(fold, x),
                     });
                 }
             }

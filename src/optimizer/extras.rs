@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use burn::tensor::Tensor;
-use pergrad_transforms::program::ExtraSlot;
-use pergrad_transforms::{AxisKind, Error as ChainError};
+use burn::tensor::{DType, Device, Tensor};
+use pergrad_transforms::Program;
 
 use crate::error::Error;
 
@@ -43,60 +42,27 @@ impl Extras {
         self
     }
 
-    /// The inputs in the order of the program, as `[B, 1]` or `[1, 1]` on the device of the model.
+    /// The inputs in the order of the program, as `[B, 1]` or `[1, 1]` on a device.
     pub(crate) fn matrices(
         &self,
-        known: &[ExtraSlot],
+        program: &Program,
         examples: usize,
-        params: &[Tensor<2>],
+        device: &Device,
     ) -> Result<Vec<Tensor<2>>, Error> {
-        check_extras(known, self.numbers.keys().chain(self.per_example.keys()))?;
-        let device = params[0].device();
-        let extras = known.iter().map(|extra| {
-            let name = &extra.name;
-            match (extra.axis, self.per_example.get(name)) {
-                (AxisKind::PerExample, Some(values)) if values.dims()[0] == examples => {
-                    Ok(values.clone().to_device(&device).reshape([examples, 1]))
+        let numbers = self.numbers.keys().map(|name| (name.as_str(), 1));
+        let tensors = self.per_example.iter();
+        let tensors = tensors.map(|(name, values)| (name.as_str(), values.dims()[0]));
+        program.check_extras(examples, numbers.chain(tensors))?;
+        let extras = program
+            .extras()
+            .iter()
+            .map(|extra| match self.per_example.get(&extra.name) {
+                Some(values) => {
+                    let length = values.dims()[0];
+                    values.clone().to_device(device).reshape([length, 1])
                 }
-                (axis, values) => match (axis, self.numbers.get(name)) {
-                    (AxisKind::Aggregated, Some(&x)) => {
-                        Ok(Tensor::full([1, 1], x, (&device, burn::tensor::DType::F64)))
-                    }
-                    _ => Err(Error::Chain(ChainError::ExtraLength {
-                        name: name.clone(),
-                        expected: if axis == AxisKind::PerExample {
-                            examples
-                        } else {
-                            1
-                        },
-                        got: values.map_or(1, |values| values.dims()[0]),
-                    })),
-                },
-            }
-        });
-        extras.collect()
+                None => Tensor::full([1, 1], self.numbers[&extra.name], (device, DType::F64)),
+            });
+        Ok(extras.collect())
     }
-}
-
-/// Every known input is given, and no other.
-pub(crate) fn check_extras<'a>(
-    known: &[ExtraSlot],
-    given: impl Iterator<Item = &'a String>,
-) -> Result<(), Error> {
-    let given: Vec<&String> = given.collect();
-    if let Some(extra) = known.iter().find(|extra| !given.contains(&&extra.name)) {
-        let name = extra.name.clone();
-        return Err(ChainError::MissingExtra { name }.into());
-    }
-    if let Some(name) = given
-        .into_iter()
-        .find(|name| !known.iter().any(|extra| extra.name == **name))
-    {
-        return Err(ChainError::UnknownExtra {
-            name: name.clone(),
-            known: known.iter().map(|extra| extra.name.clone()).collect(),
-        }
-        .into());
-    }
-    Ok(())
 }

@@ -14,7 +14,6 @@ use pergrad_transforms::axis::Updates as EndsAggregated;
 use pergrad_transforms::{Aggregated, Axis, Hyper, PerExample, Program, State, Transform};
 
 pub use extras::Extras;
-pub(crate) use extras::check_extras;
 pub use rejected::Rejected;
 pub use updates::Updates;
 
@@ -239,7 +238,8 @@ impl<In: Axis> Optimizer<In> {
         extras: &Extras,
     ) -> Result<Updates, Error> {
         let params = self.bind(model, &leaves)?;
-        let extras = extras.matrices(self.engine.program().extras(), examples, &params)?;
+        let device = params[0].device();
+        let extras = extras.matrices(self.engine.program(), examples, &device)?;
         let mut results = self.engine.step(examples, grads, &params, &extras)?;
         let names = self.engine.program().outputs().iter();
         let names = names.map(|output| output.name.clone());

@@ -248,7 +248,10 @@ pub enum Error {
     },
 
     /// A saved state does not belong to this chain and model.
-    #[error("the state does not fit:{}", lines(differences))]
+    #[error(
+        "the state does not fit:{}\nload the state that was saved for this chain and model, or go on with a new optimizer",
+        lines(differences)
+    )]
     State {
         /// What differs, a line each.
         differences: Vec<String>,

@@ -17,7 +17,7 @@ use crate::tree::ParamTree;
 pub enum Leaves {
     /// Every leaf.
     All,
-    /// The leaves whose path matches a pattern, where `*` stands for any text: `"*.weight"`.
+    /// The leaves whose path matches a pattern, where `*` stands for any text and `?` for one character: `"*.weight"`.
     Matching(String),
     /// The leaves of at least this rank: 2 leaves out biases and the scales of norm layers.
     RankAtLeast(usize),
@@ -28,7 +28,7 @@ pub enum Leaves {
 }
 
 impl Leaves {
-    /// The leaves whose path matches `pattern`, where `*` stands for any text.
+    /// The leaves whose path matches `pattern`, where `*` stands for any text and `?` for one character.
     pub fn matching(pattern: impl Into<String>) -> Self {
         Self::Matching(pattern.into())
     }

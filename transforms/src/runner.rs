@@ -11,11 +11,33 @@ use crate::error::Error;
 
 /// A tensor as plain numbers, row-major.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "RawHostTensor")]
 pub struct HostTensor {
     /// The shape.
     pub shape: Vec<usize>,
     /// The elements, row-major.
     pub values: Vec<f64>,
+}
+
+#[derive(Deserialize)]
+struct RawHostTensor {
+    shape: Vec<usize>,
+    values: Vec<f64>,
+}
+
+impl TryFrom<RawHostTensor> for HostTensor {
+    type Error = String;
+
+    fn try_from(RawHostTensor { shape, values }: RawHostTensor) -> Result<Self, String> {
+        if shape.iter().product::<usize>() == values.len() {
+            Ok(Self { shape, values })
+        } else {
+            let count = values.len();
+            Err(format!(
+                "a tensor of shape {shape:?} does not have {count} values"
+            ))
+        }
+    }
 }
 
 impl HostTensor {

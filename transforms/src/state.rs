@@ -88,6 +88,14 @@ impl State {
                 "its hyper-parameters are {found:?}, but the chain has {expected:?}"
             ));
         }
+        for (name, hyper) in &self.hypers {
+            let slot = program.hypers().iter().find(|slot| slot.name == *name);
+            if let Some(slot) = slot
+                && let Err(error) = slot.domain.check(name, hyper.at(self.step))
+            {
+                differences.push(error.to_string());
+            }
+        }
         let layout = Self::layout(program, tree);
         let describe = |name: &str, leaf: &Option<String>| match leaf {
             Some(leaf) => format!("`{name}` of leaf `{leaf}`"),

@@ -33,7 +33,8 @@ pub struct ClipByGlobalNorm {
 /// |--|--|
 /// | all zeros | zeros, also for `max_norm` 0 |
 /// | norm equal to the bound | unchanged |
-/// | with a NaN | unchanged: it shows |
+/// | with a NaN | NaN in every element: it shows |
+/// | with an infinity | NaN where it is infinite, 0 elsewhere |
 /// | norm above 1.8e19 in f32 | the square overflows: zeros |
 ///
 /// # Errors
@@ -59,8 +60,7 @@ impl<In: ExamplesReduced> Transform<In> for ClipByGlobalNorm {
     fn trace(&self, x: Value<In>, cx: &mut Tracer) -> Value<Aggregated> {
         let x = x.reduced();
         let bound = cx.hyper("max_norm", &self.max_norm, Domain::Bound);
-        let norm = x.norm();
-        let weight = norm.gt(&bound).select(bound.div_or_zero(&norm), 1.0);
+        let weight = x.norm().weight_within(bound);
         x * weight
     }
 }

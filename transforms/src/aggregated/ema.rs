@@ -43,6 +43,7 @@ pub struct Ema {
 /// |--|--|
 /// | first step, debiased | the gradient |
 /// | decay 0 | the gradient |
+/// | decay a schedule | debiased by today's decay to the power t, which is exact for a constant decay only |
 /// | decay 0.999 with f16 or bf16 gradients | right: decay and state are f32 or better |
 ///
 /// # Errors

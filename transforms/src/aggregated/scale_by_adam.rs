@@ -53,6 +53,7 @@ pub struct ScaleByAdam {
 /// | gradient | result |
 /// |--|--|
 /// | zeros | zeros, in every dtype |
+/// | an element above 1.8e19 in f32 | its square is infinite and stays in the second moment: that element's updates are 0 from then on; clip before |
 ///
 /// # Errors
 /// `b1` and `b2` must be at least 0 and below 1, `eps` and `eps_root` finite and not negative.

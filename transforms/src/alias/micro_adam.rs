@@ -185,7 +185,13 @@ pub fn micro_adam(learning_rate: impl Into<Hyper>) -> AnyMicroAdam {
     adam_with_second_moment(learning_rate, Preconditioner::MeanSquare).called("micro_adam")
 }
 
-/// Adam whose second moment follows the unbiased variance of the examples' gradients. A batch of one is an error.
+/// Adam whose second moment follows the unbiased variance of the examples' gradients.
+///
+/// # Edge cases
+/// | batch | result |
+/// |--|--|
+/// | B = 1 | an error that names the link: the variance has no value there |
+/// | all examples alike | the variance is 0 and only `eps` divides: the update is as large as `learning_rate / eps` times the gradient; clip after, or raise `eps` |
 ///
 /// # Example
 /// ```
@@ -199,7 +205,13 @@ pub fn micro_adam_var(learning_rate: impl Into<Hyper>) -> AnyMicroAdam {
     adam_with_second_moment(learning_rate, Preconditioner::Variance).called("micro_adam_var")
 }
 
-/// Adam whose second moment follows the unbiased square of the expected gradient. A batch of one is an error.
+/// Adam whose second moment follows the unbiased square of the expected gradient.
+///
+/// # Edge cases
+/// | batch | result |
+/// |--|--|
+/// | B = 1 | an error that names the link: the variance has no value there |
+/// | noise dominates | the averaged estimate may be below 0, is clamped there, and only `eps` divides: the update is as large as `learning_rate / eps` times the gradient; clip after, or raise `eps` |
 ///
 /// # Example
 /// ```

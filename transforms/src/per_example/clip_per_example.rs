@@ -48,7 +48,7 @@ pub struct ClipPerExample {
 /// Scales each example's gradient down to the Euclidean norm `max_norm` over all leaves, if it is longer.
 ///
 /// `g_b * min(1, max_norm / ||g_b||)`, `[B, ..p] -> [B, ..p]`. The metric `clip_per_example.num_clipped` counts the examples
-/// that were longer than the bound.
+/// that were longer than the bound, those of infinite norm among them.
 ///
 /// # Edge cases
 /// | example | result |
@@ -117,11 +117,8 @@ impl ClipPerExample {
     where
         Leaf: Widen<E, Out = Leaf>,
     {
-        let clipped = norm.gt(bound);
-        cx.emit("num_clipped", &clipped.as_number().sum());
-        // A NaN norm compares as false: it must reach every element, or the others would pass unclipped.
-        let unclipped = norm.is_nan().select(norm, 1.0);
-        let weighted = x * clipped.select(bound / norm, unclipped);
+        cx.emit("num_clipped", &norm.gt(bound).as_number().sum());
+        let weighted = x * norm.weight_within(bound);
         if !self.drop_nonfinite {
             return weighted;
         }

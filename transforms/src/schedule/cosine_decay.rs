@@ -29,6 +29,8 @@ pub struct CosineDecaySchedule {
 /// `init_value * ((1 - alpha) * (0.5 * (1 + cos(pi * t)))^exponent + alpha)`, `t = min(step / decay_steps, 1)`. Build
 /// [`CosineDecaySchedule`] for a floor or another exponent.
 ///
+/// With 0 decay steps it is at its floor from the first step.
+///
 /// # Example
 /// ```
 /// use pergrad_transforms::schedule::cosine_decay_schedule;

@@ -33,6 +33,8 @@ pub struct WarmupCosineDecaySchedule {
 ///
 /// `decay_steps` includes the warm-up. Build [`WarmupCosineDecaySchedule`] for another end value or exponent.
 ///
+/// If `decay_steps` is not above `warmup_steps`, there is no wave: the end value follows the line.
+///
 /// # Example
 /// ```
 /// use pergrad_transforms::schedule::warmup_cosine_decay_schedule;

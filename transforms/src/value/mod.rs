@@ -286,6 +286,25 @@ impl<A: Axis, E: Extent> Value<A, E> {
         self.push(Op::Select(predicate.node, self.node, otherwise))
     }
 
+    /// The weight that brings a norm `x` within a bound: `min(1, bound / x)`, and NaN where the norm is NaN, so that a NaN reaches
+    /// every element that is weighted by it.
+    pub fn weight_within<O: Operand>(&self, bound: O) -> Value<Joined<A, O>, Widened<E, O>>
+    where
+        A: Join<O::Axis>,
+        E: Widen<O::Extent>,
+    {
+        let bound = bound.node_in(&self.graph);
+        let mut graph = self.graph.borrow_mut();
+        let one = graph.push(Op::Const(Number(1.0)));
+        let longer = graph.push(Op::Compare(Comparison::Less, bound, self.node));
+        let share = graph.push(Op::Binary(Binary::Div, bound, self.node));
+        // A NaN norm compares as false.
+        let nan = graph.push(Op::Test(Test::IsNan, self.node));
+        let otherwise = graph.push(Op::Select(nan, self.node, one));
+        let node = graph.push(Op::Select(longer, share, otherwise));
+        Value::new(self.graph.clone(), node)
+    }
+
     /// `x / other`, and 0 where both are 0: nothing divided by nothing is nothing, but a number divided by 0
     /// stays infinite and shows.
     pub fn div_or_zero<O: Operand>(&self, other: O) -> Value<Joined<A, O>, Widened<E, O>>
