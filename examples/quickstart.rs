@@ -149,20 +149,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // The same links in another order are another optimizer.
     let optimizers = [
         (
-            "MicroSignSGD  sign, mean, ema",
-            Optimizer::new(micro_sign_sgd(1e-2))?,
+            "MicroSignSGD: sign, mean, ema",
+            Optimizer::new(micro_sign_sgd(3e-3))?,
         ),
         (
-            "SignSGD       mean, sign, ema",
+            "SignSGD: mean, sign, ema",
             Optimizer::new(sign_sgd(1e-3).beta(0.9))?,
         ),
+        ("SignEMA: mean, ema, sign", Optimizer::new(sign_ema(1e-3))?),
+        ("Adam: square of the mean", Optimizer::new(adam(3e-3))?),
         (
-            "SignEMA       mean, ema, sign",
-            Optimizer::new(sign_ema(1e-3))?,
-        ),
-        ("Adam          square of mean", Optimizer::new(adam(3e-3))?),
-        (
-            "MicroAdam     mean of squares",
+            "MicroAdam: mean of the squares",
             Optimizer::new(micro_adam(3e-3))?,
         ),
     ];
@@ -210,7 +207,7 @@ fn draw(path: &str, runs: &[Run]) -> Result<(), Box<dyn std::error::Error>> {
         .margin(12)
         .x_label_area_size(42)
         .y_label_area_size(56)
-        .build_cartesian_2d(0..steps, (0.005_f32..3.0).log_scale())?;
+        .build_cartesian_2d(0..steps, (0.0004_f32..3.0).log_scale())?;
     chart
         .configure_mesh()
         .x_desc("step")
@@ -236,6 +233,7 @@ fn draw(path: &str, runs: &[Run]) -> Result<(), Box<dyn std::error::Error>> {
     }
     chart
         .configure_series_labels()
+        .position(SeriesLabelPosition::LowerLeft)
         .background_style(WHITE.mix(0.9))
         .border_style(BLACK.mix(0.3))
         .label_font(("monospace", 14))

@@ -61,3 +61,8 @@ pub use pergrad_transforms as transforms;
 pub mod prelude {
     pub use pergrad_transforms::prelude::*;
 }
+
+/// The code of the README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

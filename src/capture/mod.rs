@@ -6,7 +6,7 @@
 //!
 //! 1. uses its weight untracked, so that the backward pass does not compute the summed product,
 //! 2. sends its output through `tap`, an identity whose backward pass also hands `d` to a *sink*,
-//! 3. records on the [tape](tape) what it takes to make `g_b = a_b^T d_b` of them.
+//! 3. records on the `tape` what it takes to make `g_b = a_b^T d_b` of them.
 //!
 //! The closure returns the losses `[B]`, never their mean, so a factor B cannot go wrong. A trained parameter that was used
 //! outside these layers gets an ordinary gradient, which is how it is noticed, and is an error that names it.

@@ -7,3 +7,4 @@ mod executors;
 mod models;
 mod optimizer;
 mod parity;
+mod readme;

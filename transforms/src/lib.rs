@@ -97,3 +97,8 @@ pub mod prelude {
     pub use crate::transform::{Transform, optimizer_program, program, program_over};
     pub use crate::value::Value;
 }
+
+/// The code of the README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
