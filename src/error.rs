@@ -61,6 +61,15 @@ pub enum Error {
         layer: &'static str,
     },
 
+    /// The tokens of a leaf are already added up.
+    #[error(
+        "the gradients of `{leaf}` are held in full, so its tokens are already added up and cannot be told apart: take `per_token` of captured gradients only"
+    )]
+    NoTokens {
+        /// The leaf.
+        leaf: String,
+    },
+
     /// A capture was started inside a capture.
     #[error(
         "per-example gradients are already being captured on this thread: take the inner ones before or after, not inside the closure"

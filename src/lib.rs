@@ -31,7 +31,7 @@
 //! | where | what |
 //! |--|--|
 //! | [`transforms`] (crate `pergrad-transforms`) | the algebra: links, chains, programs, the reference on `ndarray`; no burn |
-//! | [`PerExampleGrads`] | the gradients, with the batch axis in front |
+//! | [`grads`] | the gradients, with the batch axis in front, in full or as factors |
 //! | [`capture`], [`nn`] | where they come from: surgery of the autodiff graph, and the layers that take part in it |
 //! | `plan` | in which order a program is computed, and what is kept for how long |
 //! | `exec`, [`HostRunner`] | computing a plan on burn tensors |
@@ -42,7 +42,7 @@ mod backend;
 pub mod capture;
 mod error;
 mod exec;
-mod grads;
+pub mod grads;
 mod model;
 pub mod nn;
 mod optimizer;

@@ -62,14 +62,15 @@ pub fn check_per_example_grads<M: Module>(
     let (_, captured) = per_example_grads(model, |m| losses(m, 0..examples))?;
     let (_, looped) = per_example_grads_looped(model, examples, &losses)?;
     let leaves = crate::model::ModelLeaves::of(model)?;
-    let (captured, looped) = (captured.rows_for(&leaves)?, looped.rows_for(&leaves)?);
+    let (captured, looped) = (captured.forms_for(&leaves)?, looped.forms_for(&leaves)?);
     let mut agreement = Agreement {
         leaves: Vec::new(),
         tolerance,
     };
     let mut worst: Option<(f64, String, usize)> = None;
     for ((info, ours), theirs) in leaves.tree.leaves().iter().zip(captured).zip(looped) {
-        let (ours, theirs) = (numbers(ours.into_data())?, numbers(theirs.into_data())?);
+        let ours = numbers(ours.into_dense().into_data())?;
+        let theirs = numbers(theirs.into_dense().into_data())?;
         let largest = theirs.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
         let scale = if largest > 0.0 { largest } else { 1.0 };
         let mut leaf_worst = 0.0;

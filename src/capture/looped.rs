@@ -6,6 +6,7 @@ use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Gradients, Tensor};
 
 use crate::error::Error;
+use crate::grads::form::Form;
 use crate::grads::{LeafGrads, PerExampleGrads};
 use crate::model::{self, ModelLeaves};
 
@@ -72,7 +73,7 @@ pub fn per_example_grads_looped<M: Module>(
         } else {
             Tensor::cat(rows, 0)
         };
-        LeafGrads::dense(info.path.clone(), Some(*id), &info.shape, rows)
+        LeafGrads::new(info.path.clone(), Some(*id), &info.shape, Form::Dense(rows))
     });
     let grads = PerExampleGrads::new(entries.collect())?;
     let losses = if all_losses.is_empty() {

@@ -16,7 +16,7 @@
 
 mod check;
 mod looped;
-pub(crate) mod tape;
+pub mod tape;
 
 use burn::module::{Module, ModuleVisitor, Param, ParamId};
 use burn::tensor::{Gradients, Tensor};
@@ -26,6 +26,7 @@ pub use check::{Agreement, check_per_example_grads};
 pub use looped::per_example_grads_looped;
 
 use crate::error::Error;
+use crate::grads::form::Form;
 use crate::grads::{LeafGrads, PerExampleGrads};
 use crate::model::{self, ModelLeaves};
 use tape::Scope;
@@ -73,44 +74,41 @@ pub fn per_example_grads<M: Module>(
     let examples = losses.dims()[0];
     let paths = model::paths(&leaves);
     for record in &records {
-        if record.examples() != examples {
+        if record.examples != examples {
             return Err(Error::LossCount {
                 losses: examples,
-                leaf: paths.get(&record.param()).cloned().unwrap_or_default(),
-                examples: record.examples(),
+                leaf: paths.get(&record.param).cloned().unwrap_or_default(),
+                examples: record.examples,
             });
         }
     }
-    let mut grads = losses.clone().sum().backward();
+    let grads = losses.clone().sum().backward();
     if let Some(id) = tracked_outside(model, &leaves, &grads) {
         let leaf = paths[&id].clone();
         return Err(Error::NotCaptured { leaf });
     }
-    // The same output gradient serves the weight and the bias of a layer, so it is read before any is dropped.
-    let mut rows: Vec<Option<Tensor<2>>> = vec![None; leaves.ids.len()];
+    let mut forms: Vec<Option<Form>> = vec![None; leaves.ids.len()];
     for record in records {
-        let Some(at) = leaves.position(record.param()) else {
+        let Some(at) = leaves.position(record.param) else {
             continue;
         };
-        if let Some(new) = record.rows(&mut grads) {
-            rows[at] = Some(match rows[at].take() {
-                Some(sum) => sum + new,
+        if let Some(new) = record.form(&grads) {
+            forms[at] = Some(match forms[at].take() {
+                Some(sum) => sum.join(new),
                 None => new,
             });
         }
     }
     let values = model::rows(model, &leaves);
     let entries = leaves.tree.leaves().iter().zip(&leaves.ids);
-    let entries = entries
-        .zip(rows)
-        .zip(values)
-        .map(|(((info, id), rows), value)| {
-            let rows = rows.unwrap_or_else(|| {
-                let options = (&value.device(), value.dtype());
-                Tensor::zeros([examples, info.size()], options)
-            });
-            LeafGrads::dense(info.path.clone(), Some(*id), &info.shape, rows)
+    let entries = entries.zip(forms).zip(values);
+    let entries = entries.map(|(((info, id), form), value)| {
+        let form = form.unwrap_or_else(|| {
+            let options = (&value.device(), value.dtype());
+            Form::Dense(Tensor::zeros([examples, info.size()], options))
         });
+        LeafGrads::new(info.path.clone(), Some(*id), &info.shape, form)
+    });
     let grads = PerExampleGrads::new(entries.collect())?;
     Ok((losses.inner(), grads))
 }

@@ -8,6 +8,7 @@ use burn::tensor::{Gradients, Tensor};
 
 use crate::backend::tap;
 use crate::error::Error;
+use crate::grads::form::Form;
 
 thread_local! {
     static TAPE: RefCell<Option<Tape>> = const { RefCell::new(None) };
@@ -21,34 +22,52 @@ struct Tape {
 
 /// One use of a parameter.
 pub(crate) struct Record {
+    pub(crate) param: ParamId,
+    /// The length of axis 0 of the layer's output.
+    pub(crate) examples: usize,
+    read: Read,
+}
+
+/// Makes the per-example gradients from the output gradient; nothing if the losses do not depend on the layer.
+type Read = Box<dyn FnOnce(&Gradients) -> Option<Form>>;
+
+/// How the per-example gradients of a parameter follow from the gradient `d [B, ..]` at a layer's output.
+///
+/// For layers of one's own; see [`record`].
+pub struct Use<const D: usize> {
     param: ParamId,
-    examples: usize,
-    kind: Kind,
-    sink: Rc<Sink>,
+    form: Box<dyn FnOnce(Tensor<D>) -> Form>,
 }
 
-enum Kind {
-    /// `g_b = sum_t a[b,t] (x) d[b,t]`, with `a [B, T, I]`.
-    Outer { a: Box<Tensor<3>> },
-    /// `g_b = sum_t d[b,t]`.
-    Tokens,
+impl<const D: usize> std::fmt::Debug for Use<D> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Use")
+            .field("param", &self.param)
+            .finish_non_exhaustive()
+    }
 }
 
-/// Where the output gradient of a layer arrives. It may be read by the records of several parameters.
-struct Sink {
-    read: ReadSink,
+impl<const D: usize> Use<D> {
+    /// `form` is called once, after the backward pass, with the gradient at the layer's output and without autodiff; what it
+    /// captures must be without autodiff too. Parameters that are not trained need no use.
+    pub fn new<const P: usize>(
+        param: &Param<Tensor<P>>,
+        form: impl FnOnce(Tensor<D>) -> Form + 'static,
+    ) -> Self {
+        Self {
+            param: param.id,
+            form: Box::new(form),
+        }
+    }
 }
-
-/// The output gradient `[B, T, O]`, if the losses depend on the layer.
-type ReadSink = Box<dyn Fn(&Gradients) -> Option<Tensor<3>>>;
 
 /// Whether gradients are being captured on this thread.
-pub(crate) fn is_recording() -> bool {
+pub fn is_recording() -> bool {
     TAPE.with_borrow(Option::is_some)
 }
 
-/// Remembers the first error of a layer; the capture returns it.
-pub(crate) fn fail(error: Error) {
+/// Refuses the capture from inside a layer: [`per_example_grads`](crate::per_example_grads) returns the first of these errors.
+pub fn fail(error: Error) {
     TAPE.with_borrow_mut(|tape| {
         if let Some(tape) = tape {
             tape.error.get_or_insert(error);
@@ -86,85 +105,81 @@ impl Drop for Scope {
     }
 }
 
-/// Records a layer `z = f(a w) + b` whose output is `z [B, .., O]`, and returns the output to go on with.
+/// Records a layer with the output `z [B, ..]` and returns the output to go on with.
 ///
-/// `a` is the layer's input `[B, .., I]` without autodiff; `weight` and `bias` are the parameters that are trained.
-pub(crate) fn linear<const D: usize>(
+/// A layer calls it with the output it computed from *untracked* parameters (`param.val().inner()`), and a [`Use`] for each
+/// parameter that is trained. Outside a capture it must not be called: see [`is_recording`].
+///
+/// # Example
+/// A layer of one's own that shifts its input:
+/// ```
+/// use burn::module::{Module, Param};
+/// use burn::tensor::{Device, Tensor};
+/// use pergrad::capture::tape::{Use, is_recording, record};
+/// use pergrad::grads::form::Form;
+///
+/// #[derive(Module, Debug)]
+/// struct Shift {
+///     by: Param<Tensor<1>>,
+/// }
+///
+/// impl Shift {
+///     fn forward(&self, x: Tensor<2>) -> Tensor<2> {
+///         if !is_recording() || !self.by.is_require_grad() {
+///             return x + self.by.val().unsqueeze();
+///         }
+///         let z = x + self.by.val().inner().unsqueeze();
+///         // The gradient of the shift is that of the output: one token for each example.
+///         record(z, self.by.val().device(), vec![Use::new(&self.by, |d: Tensor<2>| Form::Tokens(d.unsqueeze_dim(1)))])
+///     }
+/// }
+///
+/// let device = Device::default().autodiff();
+/// let model = Shift { by: Param::from_tensor(Tensor::zeros([2], &device)) };
+/// let x = Tensor::<2>::from_floats([[1.0, 2.0], [3.0, 4.0]], &device);
+/// let losses = |m: &Shift, b: std::ops::Range<usize>| {
+///     let y = m.forward(x.clone().slice([b]));
+///     (y.clone() * y).sum_dim(1).flatten(0, 1)
+/// };
+/// pergrad::check_per_example_grads(&model, 2, losses, 1e-6).unwrap();
+/// ```
+pub fn record<const D: usize>(
     z: Tensor<D>,
-    a: Tensor<D>,
-    weight: Option<&Param<Tensor<2>>>,
-    bias: Option<&Param<Tensor<1>>>,
+    device: burn::tensor::Device,
+    uses: Vec<Use<D>>,
 ) -> Tensor<D> {
-    let device = match (weight, bias) {
-        (Some(weight), _) => weight.val().device(),
-        (None, Some(bias)) => bias.val().device(),
-        (None, None) => return z,
-    };
-    let options = (&device, z.dtype());
-    let sink = Tensor::<D>::zeros([1; D], options).require_grad();
+    if uses.is_empty() {
+        return z;
+    }
+    let examples = z.dims()[0];
+    let sink = Tensor::<D>::zeros([1; D], (&device, z.dtype())).require_grad();
     let z = tap(z, sink.clone());
-    let [examples, tokens, inputs] = by_token(&a);
-    let [_, _, outputs] = by_token(&z);
-    let read = Rc::new(Sink {
-        read: Box::new(move |grads| {
-            let d = sink.grad(grads)?;
-            Some(d.reshape([examples, tokens, outputs]))
-        }),
+    let sink = Rc::new(sink);
+    TAPE.with_borrow_mut(|tape| {
+        let Some(tape) = tape else { return };
+        for Use { param, form } in uses {
+            let sink = sink.clone();
+            let read: Read = Box::new(move |grads| Some(form(sink.grad(grads)?)));
+            tape.records.push(Record {
+                param,
+                examples,
+                read,
+            });
+        }
     });
-    let record = |param, kind| {
-        let record = Record {
-            param,
-            examples,
-            kind,
-            sink: read.clone(),
-        };
-        TAPE.with_borrow_mut(|tape| {
-            if let Some(tape) = tape {
-                tape.records.push(record);
-            }
-        });
-    };
-    if let Some(weight) = weight {
-        let a = Box::new(a.reshape([examples, tokens, inputs]));
-        record(weight.id, Kind::Outer { a });
-    }
-    if let Some(bias) = bias {
-        record(bias.id, Kind::Tokens);
-    }
     z
 }
 
-/// `[B, .., F]` as B examples of T tokens of F features.
-fn by_token<const D: usize>(x: &Tensor<D>) -> [usize; 3] {
-    let dims = x.dims();
-    [dims[0], dims[1..D - 1].iter().product(), dims[D - 1]]
+impl Record {
+    /// The per-example gradients of this use, or nothing if the losses do not depend on it.
+    pub(crate) fn form(self, grads: &Gradients) -> Option<Form> {
+        (self.read)(grads)
+    }
 }
 
-impl Record {
-    pub(crate) fn param(&self) -> ParamId {
-        self.param
-    }
-
-    pub(crate) fn examples(&self) -> usize {
-        self.examples
-    }
-
-    /// The rows `[B, P]` of this use, or nothing if the losses do not depend on it.
-    pub(crate) fn rows(self, grads: &mut Gradients) -> Option<Tensor<2>> {
-        let d = (self.sink.read)(grads)?;
-        let [examples, tokens, outputs] = d.dims();
-        Some(match self.kind {
-            Kind::Outer { a } => {
-                let inputs = a.dims()[2];
-                let rows = if tokens == 1 {
-                    // An outer product: broadcasting is cheaper than a product of matrices with an inner size of 1.
-                    a.swap_dims(1, 2) * d
-                } else {
-                    a.swap_dims(1, 2).matmul(d)
-                };
-                rows.reshape([examples, inputs * outputs])
-            }
-            Kind::Tokens => d.sum_dim(1).reshape([examples, outputs]),
-        })
-    }
+/// `[B, .., F]` as B examples of T tokens of F features.
+pub(crate) fn by_token<const D: usize>(x: Tensor<D>) -> Tensor<3> {
+    let dims = x.dims();
+    let tokens: usize = dims[1..D - 1].iter().product();
+    x.reshape([dims[0], tokens, dims[D - 1]])
 }

@@ -9,6 +9,7 @@ use super::ops::Matrix;
 use super::portable::{self, Inputs, Outputs};
 use crate::capture::numbers;
 use crate::error::Error;
+use crate::grads::form::Form;
 use crate::plan::Plan;
 
 /// A program with its plan and state.
@@ -119,7 +120,7 @@ impl Engine {
     pub(crate) fn step(
         &mut self,
         examples: usize,
-        grads: &[Matrix],
+        grads: &[Form],
         params: &[Matrix],
         extras: &[Matrix],
     ) -> Result<Outputs, Error> {

@@ -8,6 +8,7 @@ use super::engine::{Engine, matrix};
 use super::ops::Matrix;
 use crate::capture::numbers;
 use crate::error::Error;
+use crate::grads::form::Form;
 use crate::model::burn_dtype;
 
 /// Executes a program on a device of burn's, with the inputs and outputs of the [reference](pergrad_transforms::reference).
@@ -102,6 +103,7 @@ impl HostRunner {
         let (examples, grads) = self.matrices(axis, &input.grads)?;
         let (_, params) = self.matrices(AxisKind::Aggregated, &input.params)?;
         let extras = self.extras(input, examples)?;
+        let grads: Vec<Form> = grads.into_iter().map(Form::Dense).collect();
         let results = self.engine.step(examples, &grads, &params, &extras)?;
         let program = self.engine.program();
         let mut output = StepOutput::default();

@@ -6,6 +6,7 @@ use pergrad_transforms::{AxisKind, ExtentKind, Program};
 
 use super::ops::{self, Mask, Matrix};
 use super::reduce;
+use crate::grads::form::Form;
 use crate::plan::{Plan, uses};
 
 /// What a step reads. Everything is a matrix: rows are examples, columns are elements.
@@ -15,8 +16,8 @@ pub(crate) struct Inputs<'a> {
     pub(crate) host: &'a HostScalars,
     pub(crate) examples: usize,
     pub(crate) sizes: &'a [usize],
-    /// For each leaf `[B, P]` or `[1, P]`, of any float dtype.
-    pub(crate) grads: &'a [Matrix],
+    /// For each leaf B rows of P elements, or one row of aggregated gradients, of any float dtype.
+    pub(crate) grads: &'a [Form],
     /// For each leaf `[1, P]`, of any float dtype.
     pub(crate) params: &'a [Matrix],
     /// For each named input `[B, 1]` or `[1, 1]`.
@@ -225,7 +226,10 @@ impl<'a, 'b> Leaf<'a, 'b> {
     fn evaluate(&mut self, id: NodeId) -> Cell {
         let inputs = self.inputs;
         let number = match inputs.program.node(id).op {
-            Op::Grads => inputs.cast(&inputs.grads[self.leaf]),
+            Op::Grads => inputs.grads[self.leaf]
+                .clone()
+                .cast(inputs.dtype)
+                .into_dense(),
             Op::Params => inputs.cast(&inputs.params[self.leaf]),
             Op::Extra(at) => inputs.cast(&inputs.extras[at as usize]),
             Op::State(at) => {

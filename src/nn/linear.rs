@@ -5,8 +5,9 @@ use burn::nn::{self, LinearConfig};
 use burn::tensor::module::linear;
 use burn::tensor::{Device, Tensor};
 
-use crate::capture::tape;
+use crate::capture::tape::{self, Use, by_token};
 use crate::error::Error;
+use crate::grads::form::Form;
 
 /// `x W + b`, as [`burn::nn::Linear`].
 ///
@@ -53,11 +54,20 @@ impl Linear {
             tape::fail(Error::NoBatchAxis { layer: "Linear" });
             return linear(input, weight, bias);
         }
-        let trained_bias = self.bias.as_ref().filter(|b| b.is_require_grad());
-        let trained_weight = Some(&self.weight).filter(|w| w.is_require_grad());
-        let a = input.clone().inner();
+        let device = self.weight.val().device();
+        let mut uses = Vec::new();
+        if self.weight.is_require_grad() {
+            let left = by_token(input.clone().inner());
+            uses.push(Use::new(&self.weight, move |d| Form::Outer {
+                left,
+                right: by_token(d),
+            }));
+        }
+        if let Some(bias) = self.bias.as_ref().filter(|b| b.is_require_grad()) {
+            uses.push(Use::new(bias, |d| Form::Tokens(by_token(d))));
+        }
         let z = linear(input, weight.inner(), bias.map(Tensor::inner));
-        tape::linear(z, a, trained_weight, trained_bias)
+        tape::record(z, device, uses)
     }
 }
 

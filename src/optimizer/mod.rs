@@ -20,6 +20,7 @@ pub use updates::Updates;
 use crate::capture::numbers;
 use crate::error::Error;
 use crate::exec::engine::Engine;
+use crate::grads::form::Form;
 use crate::grads::{self, PerExampleGrads};
 use crate::model::{self, ModelLeaves};
 
@@ -150,8 +151,8 @@ impl Optimizer<PerExample> {
         extras: &Extras,
     ) -> Result<Updates, Error> {
         let leaves = ModelLeaves::of(model)?;
-        let rows = grads.rows_for(&leaves)?;
-        self.advance(model, leaves, grads.examples(), &rows, extras)
+        let forms = grads.forms_for(&leaves)?;
+        self.advance(model, leaves, grads.examples(), &forms, extras)
     }
 }
 
@@ -216,7 +217,8 @@ impl Optimizer<Aggregated> {
     ) -> Result<Updates, Error> {
         let leaves = ModelLeaves::of(model)?;
         let rows = grads::aggregated_rows(model, &leaves, grads)?;
-        self.advance(model, leaves, 1, &rows, extras)
+        let forms: Vec<Form> = rows.into_iter().map(Form::Dense).collect();
+        self.advance(model, leaves, 1, &forms, extras)
     }
 }
 
@@ -234,7 +236,7 @@ impl<In: Axis> Optimizer<In> {
         model: &M,
         leaves: ModelLeaves,
         examples: usize,
-        grads: &[Tensor<2>],
+        grads: &[Form],
         extras: &Extras,
     ) -> Result<Updates, Error> {
         let params = self.bind(model, &leaves)?;

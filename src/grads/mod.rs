@@ -1,4 +1,6 @@
-//! Per-example gradients: for each leaf a tensor with the batch axis in front.
+//! Per-example gradients: for each leaf a tensor, or factors of one, with the batch axis in front.
+
+pub mod form;
 
 use burn::module::{Module, ModuleVisitor, Param, ParamId};
 use burn::optim::GradientsParams;
@@ -7,6 +9,7 @@ use pergrad_transforms::{AxisKind, ParamTree};
 
 use crate::error::Error;
 use crate::model::{self, ModelLeaves};
+use form::Form;
 
 /// The gradient of every example for every trained leaf of a model.
 ///
@@ -29,30 +32,16 @@ pub(crate) struct LeafGrads {
     pub(crate) form: Form,
 }
 
-/// How the gradients of a leaf are held.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub(crate) enum Form {
-    /// `g [B, P]`.
-    Dense(Tensor<2>),
-}
-
 impl LeafGrads {
-    /// A dense leaf from rows `[B, P]`.
-    pub(crate) fn dense(path: String, id: Option<ParamId>, p: &[usize], rows: Tensor<2>) -> Self {
-        let mut shape = vec![rows.dims()[0]];
+    /// A leaf of a parameter of the shape `p`.
+    pub(crate) fn new(path: String, id: Option<ParamId>, p: &[usize], form: Form) -> Self {
+        let mut shape = vec![form.examples()];
         shape.extend(p);
         Self {
             path,
             id,
             shape,
-            form: Form::Dense(rows),
-        }
-    }
-
-    fn dtype(&self) -> DType {
-        match &self.form {
-            Form::Dense(rows) => rows.dtype(),
+            form,
         }
     }
 }
@@ -64,7 +53,7 @@ impl PerExampleGrads {
             Ok(pergrad_transforms::LeafInfo {
                 path: leaf.path.clone(),
                 shape: leaf.shape[1..].to_vec(),
-                dtype: model::dtype(&leaf.path, leaf.dtype())?,
+                dtype: model::dtype(&leaf.path, leaf.form.dtype())?,
             })
         });
         let tree = ParamTree::new(infos.collect::<Result<_, Error>>()?)?;
@@ -107,7 +96,8 @@ impl PerExampleGrads {
         self.leaves.iter().map(|leaf| leaf.path.as_str())
     }
 
-    /// The gradients of a leaf, `[B, ..p]`, where D is one more than the rank of the parameter.
+    /// The gradients of a leaf in full, `[B, ..p]`, where D is one more than the rank of the parameter. Other forms than the dense
+    /// one are computed at each call.
     ///
     /// # Errors
     /// A path that does not exist, or another rank.
@@ -126,20 +116,41 @@ impl PerExampleGrads {
                     got: format!("rank {D}"),
                     hint: ": ask for one rank more than that of the parameter, for the batch axis",
                 })?;
-        match &leaf.form {
-            Form::Dense(rows) => Ok(rows.clone().reshape(shape)),
-        }
+        Ok(leaf.form.clone().into_dense().reshape(shape))
     }
 
-    /// The rows `[B, P]` of each leaf of a model, in the order of the model, after checking that they fit it.
-    pub(crate) fn rows_for(&self, leaves: &ModelLeaves) -> Result<Vec<Tensor<2>>, Error> {
+    /// The form in which a leaf is held, if there is such a leaf.
+    pub fn form(&self, path: &str) -> Option<&Form> {
+        let leaf = self.leaves.iter().find(|leaf| leaf.path == path);
+        leaf.map(|leaf| &leaf.form)
+    }
+
+    /// Each token as an example of its own: `B T` examples, where every leaf was used T times for each example.
+    ///
+    /// A statistic over tokens is another one than over examples: `mean(square(g))` of the two differs as soon as T > 1.
+    ///
+    /// # Errors
+    /// A dense leaf, whose tokens are already added up, or leaves that were used different numbers of times.
+    pub fn per_token(self) -> Result<Self, Error> {
+        let leaves = self.leaves.into_iter().map(|leaf| {
+            let form = leaf.form.per_token();
+            let form = form.ok_or_else(|| Error::NoTokens {
+                leaf: leaf.path.clone(),
+            })?;
+            Ok(LeafGrads::new(leaf.path, leaf.id, &leaf.shape[1..], form))
+        });
+        Self::new(leaves.collect::<Result<_, Error>>()?)
+    }
+
+    /// The form of each leaf of a model, in the order of the model, after checking that they fit it.
+    pub(crate) fn forms_for(&self, leaves: &ModelLeaves) -> Result<Vec<Form>, Error> {
         let shapes = self
             .leaves
             .iter()
             .map(|leaf| (&leaf.path[..], &leaf.shape[..]));
         leaves.tree.check_grads(AxisKind::PerExample, shapes)?;
         let ordered = leaves.tree.leaves().iter().zip(&leaves.ids);
-        let rows = ordered.map(|(info, id)| {
+        let forms = ordered.map(|(info, id)| {
             let leaf = self.leaves.iter().find(|leaf| leaf.path == info.path);
             let leaf = leaf.expect("the paths are checked");
             if leaf.id.is_some_and(|known| known != *id) {
@@ -149,12 +160,10 @@ impl PerExampleGrads {
                 }
                 .into());
             }
-            check_dtype(info, leaf.dtype())?;
-            match &leaf.form {
-                Form::Dense(rows) => Ok(rows.clone()),
-            }
+            check_dtype(info, leaf.form.dtype())?;
+            Ok(leaf.form.clone())
         });
-        rows.collect()
+        forms.collect()
     }
 
     /// Checks that every leaf belongs to the model.
@@ -162,7 +171,7 @@ impl PerExampleGrads {
     /// # Errors
     /// What [`Optimizer::step`](crate::Optimizer::step) would say.
     pub fn check<M: Module>(&self, model: &M) -> Result<(), Error> {
-        self.rows_for(&ModelLeaves::of(model)?).map(|_| ())
+        self.forms_for(&ModelLeaves::of(model)?).map(|_| ())
     }
 }
 
@@ -250,9 +259,8 @@ impl PerExampleGradsBuilder {
         let shape = grads.dims().to_vec();
         let (examples, p) = (shape[0], &shape[1..]);
         let size: usize = p.iter().product();
-        let rows = grads.inner().reshape([examples, size]);
-        self.leaves
-            .push(LeafGrads::dense(path.into(), None, p, rows));
+        let form = Form::Dense(grads.inner().reshape([examples, size]));
+        self.leaves.push(LeafGrads::new(path.into(), None, p, form));
         self
     }
 

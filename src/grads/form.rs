@@ -1,0 +1,183 @@
+//! The forms in which the per-example gradients of a leaf are held.
+//!
+//! | form | tensors | per-example gradient | from |
+//! |--|--|--|--|
+//! | dense | `g [B, P]` | `g[b]` | anything |
+//! | outer | `left [B, T, L]`, `right [B, T, R]` | `sum_t left[b,t] (x) right[b,t]`, `P = L R` | linear layers, convolutions through unfold, attention |
+//! | gather | `ids [B, T]`, `d [B, T, D]`, V rows | row `ids[b,t]` gets `d[b,t]`, `P = V D` | embeddings |
+//! | tokens | `d [B, T, F]` | `sum_t d[b,t]`, `P = F` | biases, scales and shifts |
+//!
+//! T counts the places where the parameter was used for one example: tokens, pixels, steps, or several uses of one layer. Two
+//! uses of one parameter join along T, so every form stays exact. Only [`dense`](Form::into_dense) ever makes a tensor of the
+//! size `B L R`.
+
+use burn::tensor::{DType, Device, Int, Tensor};
+
+/// How the gradients of a leaf are held. See the [module](self).
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Form {
+    /// `g [B, P]`.
+    Dense(Tensor<2>),
+    /// `sum_t left[b,t] (x) right[b,t]`.
+    Outer {
+        /// `[B, T, L]`: the rows of the parameter.
+        left: Tensor<3>,
+        /// `[B, T, R]`: the columns of the parameter.
+        right: Tensor<3>,
+    },
+    /// Row `ids[b,t]` gets `d[b,t]`.
+    Gather {
+        /// `[B, T]`.
+        ids: Tensor<2, Int>,
+        /// `[B, T, D]`.
+        d: Tensor<3>,
+        /// The number of rows V.
+        rows: usize,
+    },
+    /// `sum_t d[b,t]`.
+    Tokens(
+        /// `[B, T, F]`.
+        Tensor<3>,
+    ),
+}
+
+impl Form {
+    /// The number of examples B.
+    pub fn examples(&self) -> usize {
+        match self {
+            Self::Dense(g) => g.dims()[0],
+            Self::Outer { left: d, .. } | Self::Gather { d, .. } | Self::Tokens(d) => d.dims()[0],
+        }
+    }
+
+    /// The number of uses for one example T; 1 for a dense leaf.
+    pub fn tokens(&self) -> usize {
+        match self {
+            Self::Dense(_) => 1,
+            Self::Outer { left: d, .. } | Self::Gather { d, .. } | Self::Tokens(d) => d.dims()[1],
+        }
+    }
+
+    /// The number of elements P of the leaf.
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Dense(g) => g.dims()[1],
+            Self::Outer { left, right } => left.dims()[2] * right.dims()[2],
+            Self::Gather { d, rows, .. } => rows * d.dims()[2],
+            Self::Tokens(d) => d.dims()[2],
+        }
+    }
+
+    /// The element type.
+    pub fn dtype(&self) -> DType {
+        match self {
+            Self::Dense(g) => g.dtype(),
+            Self::Outer { right: d, .. } | Self::Gather { d, .. } | Self::Tokens(d) => d.dtype(),
+        }
+    }
+
+    /// The device.
+    pub fn device(&self) -> Device {
+        match self {
+            Self::Dense(g) => g.device(),
+            Self::Outer { right: d, .. } | Self::Gather { d, .. } | Self::Tokens(d) => d.device(),
+        }
+    }
+
+    /// The same gradients in another float type.
+    #[must_use]
+    pub fn cast(self, dtype: DType) -> Self {
+        if self.dtype() == dtype {
+            return self;
+        }
+        match self {
+            Self::Dense(g) => Self::Dense(g.cast(dtype)),
+            Self::Outer { left, right } => Self::Outer {
+                left: left.cast(dtype),
+                right: right.cast(dtype),
+            },
+            Self::Gather { ids, d, rows } => Self::Gather {
+                ids,
+                d: d.cast(dtype),
+                rows,
+            },
+            Self::Tokens(d) => Self::Tokens(d.cast(dtype)),
+        }
+    }
+
+    /// The gradients in full, `g [B, P]`: as large as B times the parameter.
+    pub fn into_dense(self) -> Tensor<2> {
+        let (examples, size) = (self.examples(), self.size());
+        match self {
+            Self::Dense(g) => g,
+            _ if examples == 0 || size == 0 || self.tokens() == 0 => {
+                Tensor::zeros([examples, size], (&self.device(), self.dtype()))
+            }
+            Self::Outer { left, right } => {
+                let g = if left.dims()[1] == 1 {
+                    // An outer product: broadcasting is cheaper than a matrix product with an inner size of 1.
+                    left.swap_dims(1, 2) * right
+                } else {
+                    left.swap_dims(1, 2).matmul(right)
+                };
+                g.reshape([examples, size])
+            }
+            Self::Gather { ids, d, rows } => {
+                let [_, tokens, width] = d.dims();
+                let zeros = Tensor::<2>::zeros([examples * rows, width], (&d.device(), d.dtype()));
+                // Row `b V + ids[b,t]` of all examples below each other.
+                let first = Tensor::<1, Int>::arange(0..examples as i64, &ids.device());
+                let first = first.mul_scalar(rows as i64).reshape([examples, 1]);
+                let at = (ids + first).reshape([examples * tokens]);
+                let d = d.reshape([examples * tokens, width]);
+                let g = zeros.select_assign(0, at, d, burn::tensor::IndexingUpdateOp::Add);
+                g.reshape([examples, size])
+            }
+            Self::Tokens(d) => d.sum_dim(1).reshape([examples, size]),
+        }
+    }
+
+    /// The sum of two uses of one parameter: they join along T where they have one form.
+    pub(crate) fn join(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Outer { left, right }, Self::Outer { left: l, right: r })
+                if left.dims()[2] == l.dims()[2] =>
+            {
+                Self::Outer {
+                    left: Tensor::cat(vec![left, l], 1),
+                    right: Tensor::cat(vec![right, r], 1),
+                }
+            }
+            (Self::Gather { ids, d, rows }, Self::Gather { ids: i, d: e, .. }) => Self::Gather {
+                ids: Tensor::cat(vec![ids, i], 1),
+                d: Tensor::cat(vec![d, e], 1),
+                rows,
+            },
+            (Self::Tokens(d), Self::Tokens(e)) => Self::Tokens(Tensor::cat(vec![d, e], 1)),
+            (one, other) => Self::Dense(one.into_dense() + other.into_dense()),
+        }
+    }
+
+    /// Each token as an example of its own: `B T` examples. A dense leaf stays as it is if it has one use.
+    pub(crate) fn per_token(self) -> Option<Self> {
+        let (examples, tokens) = (self.examples(), self.tokens());
+        let split = |d: Tensor<3>| {
+            let width = d.dims()[2];
+            d.reshape([examples * tokens, 1, width])
+        };
+        match self {
+            Self::Dense(_) => None,
+            Self::Outer { left, right } => Some(Self::Outer {
+                left: split(left),
+                right: split(right),
+            }),
+            Self::Gather { ids, d, rows } => Some(Self::Gather {
+                ids: ids.reshape([examples * tokens, 1]),
+                d: split(d),
+                rows,
+            }),
+            Self::Tokens(d) => Some(Self::Tokens(split(d))),
+        }
+    }
+}
