@@ -61,6 +61,15 @@ pub enum Error {
         layer: &'static str,
     },
 
+    /// A layer made one example depend on the others.
+    #[error(
+        "`{layer}` is in training mode while per-example gradients are captured: the statistics of the batch mix the examples, so no example has a gradient of its own; freeze the layer (`norm.freeze()`), or train its scale and shift behind the running statistics (`norm.training = Param::from_bool(false)`), or take GroupNorm, LayerNorm or InstanceNorm"
+    )]
+    MixesExamples {
+        /// The layer.
+        layer: &'static str,
+    },
+
     /// The tokens of a leaf are already added up.
     #[error(
         "the gradients of `{leaf}` are held in full, so its tokens are already added up and cannot be told apart: take `per_token` of captured gradients only"
@@ -78,7 +87,7 @@ pub enum Error {
 
     /// Captured and looped gradients disagree.
     #[error(
-        "captured and looped per-example gradients differ by {difference:e} (relative to the leaf's largest element) at leaf `{leaf}`, example {example}: a layer mixes examples (batch statistics?), or the closure's losses do"
+        "captured and looped per-example gradients differ by {difference:e} (relative to the largest element of the example) at `{leaf}`, example {example}: either a layer or the closure mixes examples (batch statistics, one input shared by all), or the closure is random, or the gradients are wrong"
     )]
     Mismatch {
         /// The leaf.

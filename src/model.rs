@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param, ParamId};
+use burn::tensor::container::TensorContainer;
 use burn::tensor::{DType, Tensor};
 use pergrad_transforms::{Dtype, LeafInfo, ParamTree};
 
@@ -106,7 +107,7 @@ pub(crate) fn rows<M: Module>(model: &M, leaves: &ModelLeaves) -> Vec<Tensor<2>>
             if let Some(at) = self.leaves.position(param.id) {
                 let value = param.val().inner();
                 let size = value.shape().num_elements();
-                self.rows[at].get_or_insert_with(|| value.reshape([1, size]));
+                self.rows[at].get_or_insert_with(|| reshape(value, [1, size]));
             }
         }
     }
@@ -121,26 +122,31 @@ pub(crate) fn rows<M: Module>(model: &M, leaves: &ModelLeaves) -> Vec<Tensor<2>>
         .collect()
 }
 
-/// Replaces each leaf `p` by `change(leaf, p)`, both without autodiff, and gives it back the autodiff it had.
+/// Replaces each leaf `p` by `change(leaf, p)`, both without autodiff, and gives it back the autodiff it had. The places of a tied
+/// parameter get one tensor, so that its uses still add up to one gradient.
 pub(crate) fn map_leaves<M: Module>(
     model: M,
     change: impl Fn(ParamId, Tensor<1>) -> Option<Tensor<1>>,
 ) -> M {
     struct Change<F> {
         change: F,
+        done: TensorContainer<ParamId>,
     }
     impl<F: Fn(ParamId, Tensor<1>) -> Option<Tensor<1>>> ModuleMapper for Change<F> {
         fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
             let (id, value, mapper) = param.consume();
+            if let Some(done) = self.done.get::<Tensor<D>>(&id) {
+                return Param::from_mapped_value(id, done, mapper);
+            }
             let strategy = value.gradient_checkpointing_strategy();
             let (tracked, autodiff) = (value.is_require_grad(), value.is_autodiff());
-            let shape = value.shape();
+            let dims = value.dims();
             let inner = value.clone().inner();
-            let changed = (self.change)(id, inner.flatten(0, D.saturating_sub(1)));
-            let Some(changed) = changed else {
+            let size = dims.iter().product();
+            let Some(changed) = (self.change)(id, reshape(inner, [size])) else {
                 return Param::from_mapped_value(id, value, mapper);
             };
-            let mut changed: Tensor<D> = changed.reshape(shape);
+            let mut changed: Tensor<D> = reshape(changed, dims);
             if autodiff {
                 changed = changed.autodiff();
                 if let Some(strategy) = strategy {
@@ -150,10 +156,26 @@ pub(crate) fn map_leaves<M: Module>(
             if tracked {
                 changed = changed.require_grad();
             }
+            self.done.register(id, changed.clone());
             Param::from_mapped_value(id, changed, mapper)
         }
     }
-    model.map(&mut Change { change })
+    model.map(&mut Change {
+        change,
+        done: TensorContainer::new(),
+    })
+}
+
+/// Another shape of as many elements. burn's own reshape reads a 0 as "this axis as it was".
+pub(crate) fn reshape<const D: usize, const E: usize>(
+    x: Tensor<D>,
+    shape: [usize; E],
+) -> Tensor<E> {
+    if shape.contains(&0) {
+        Tensor::empty(shape, (&x.device(), x.dtype()))
+    } else {
+        x.reshape(shape)
+    }
 }
 
 /// Where each path is, for error messages about parameters by id.

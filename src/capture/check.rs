@@ -11,7 +11,7 @@ use crate::error::Error;
 /// How well captured and looped gradients agree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Agreement {
-    /// For each leaf, the largest difference, relative to the leaf's largest element.
+    /// For the losses and each leaf, the largest difference, relative to the largest element of the same example.
     pub leaves: Vec<(String, f64)>,
     /// The tolerance it was compared with.
     pub tolerance: f64,
@@ -33,7 +33,7 @@ impl std::fmt::Display for Agreement {
 /// Checks on a model of yours that [`per_example_grads`] gives what one example at a time gives.
 ///
 /// The closure gets a range of examples and returns their losses; it is called once with all of them, and once for each.
-/// Differences are relative to the largest element of the leaf; `tolerance` is 1e-5 or so for f32 and 1e-12 for f64.
+/// Differences are relative to the largest element of the example in the leaf; `tolerance` is 1e-5 or so for f32 and 1e-12 for f64.
 ///
 /// # Errors
 /// [`Error::Mismatch`] with the worst leaf and example, or whatever either way of computing says.
@@ -59,8 +59,8 @@ pub fn check_per_example_grads<M: Module>(
     losses: impl Fn(&M, Range<usize>) -> Tensor<1>,
     tolerance: f64,
 ) -> Result<Agreement, Error> {
-    let (_, captured) = per_example_grads(model, |m| losses(m, 0..examples))?;
-    let (_, looped) = per_example_grads_looped(model, examples, &losses)?;
+    let (captured_losses, captured) = per_example_grads(model, |m| losses(m, 0..examples))?;
+    let (looped_losses, looped) = per_example_grads_looped(model, examples, &losses)?;
     let leaves = crate::model::ModelLeaves::of(model)?;
     let (captured, looped) = (captured.forms_for(&leaves)?, looped.forms_for(&leaves)?);
     let mut agreement = Agreement {
@@ -68,30 +68,26 @@ pub fn check_per_example_grads<M: Module>(
         tolerance,
     };
     let mut worst: Option<(f64, String, usize)> = None;
+    let mut compare = |name: &str, ours: &[f64], theirs: &[f64]| {
+        let size = (theirs.len() / examples.max(1)).max(1);
+        let mut leaf_worst = 0.0;
+        // Each example by its own scale: a large one must not hide that a small one is wrong.
+        for (example, (ours, theirs)) in ours.chunks(size).zip(theirs.chunks(size)).enumerate() {
+            let difference = difference(ours, theirs);
+            leaf_worst = f64::max(leaf_worst, difference);
+            if worst.as_ref().is_none_or(|(known, ..)| difference > *known) {
+                worst = Some((difference, name.to_owned(), example));
+            }
+        }
+        agreement.leaves.push((name.to_owned(), leaf_worst));
+    };
+    let losses = [captured_losses, looped_losses].map(|losses| numbers(losses.into_data()));
+    let [ours, theirs] = losses;
+    compare("the losses", &ours?, &theirs?);
     for ((info, ours), theirs) in leaves.tree.leaves().iter().zip(captured).zip(looped) {
         let ours = numbers(ours.into_dense().into_data())?;
         let theirs = numbers(theirs.into_dense().into_data())?;
-        let largest = theirs.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
-        let scale = if largest > 0.0 { largest } else { 1.0 };
-        let mut leaf_worst = 0.0;
-        for (at, (x, y)) in ours.iter().zip(&theirs).enumerate() {
-            let same = x == y || (x.is_nan() && y.is_nan());
-            let difference = if same { 0.0 } else { (x - y).abs() / scale };
-            // NaN on one side only is the worst difference of all.
-            let difference = if difference.is_nan() {
-                f64::INFINITY
-            } else {
-                difference
-            };
-            if difference > leaf_worst {
-                leaf_worst = difference;
-                let example = at / info.size().max(1);
-                if worst.as_ref().is_none_or(|(known, ..)| leaf_worst > *known) {
-                    worst = Some((leaf_worst, info.path.clone(), example));
-                }
-            }
-        }
-        agreement.leaves.push((info.path.clone(), leaf_worst));
+        compare(&info.path, &ours, &theirs);
     }
     match worst {
         Some((difference, leaf, example)) if difference > tolerance => Err(Error::Mismatch {
@@ -101,6 +97,25 @@ pub fn check_per_example_grads<M: Module>(
         }),
         _ => Ok(agreement),
     }
+}
+
+/// The largest difference, relative to the largest finite element; infinite where one side is NaN or infinite and the other is not.
+fn difference(ours: &[f64], theirs: &[f64]) -> f64 {
+    let finite = theirs.iter().filter(|x| x.is_finite());
+    let largest = finite.fold(0.0_f64, |m, x| m.max(x.abs()));
+    let scale = if largest > 0.0 { largest } else { 1.0 };
+    let differences = ours.iter().zip(theirs).map(|(x, y)| {
+        if x == y || (x.is_nan() && y.is_nan()) {
+            return 0.0;
+        }
+        let difference = (x - y).abs() / scale;
+        if difference.is_nan() {
+            f64::INFINITY
+        } else {
+            difference
+        }
+    });
+    differences.fold(0.0, f64::max)
 }
 
 /// The elements as f64.

@@ -5,6 +5,7 @@ use std::ops::Range;
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Gradients, Tensor};
 
+use super::tape;
 use crate::error::Error;
 use crate::grads::form::Form;
 use crate::grads::{LeafGrads, PerExampleGrads};
@@ -40,6 +41,10 @@ pub fn per_example_grads_looped<M: Module>(
     examples: usize,
     losses: impl Fn(&M, Range<usize>) -> Tensor<1>,
 ) -> Result<(Tensor<1>, PerExampleGrads), Error> {
+    if tape::is_recording() {
+        // The layers would record their weights instead of tracking them, and every gradient would be missing.
+        return Err(Error::Nested);
+    }
     let leaves = ModelLeaves::of(model)?;
     if leaves.ids.is_empty() {
         return Err(Error::NothingTrained);
@@ -47,23 +52,27 @@ pub fn per_example_grads_looped<M: Module>(
     let values = model::rows(model, &leaves);
     let mut all_losses = Vec::with_capacity(examples);
     let mut all_rows: Vec<Vec<Tensor<2>>> = vec![Vec::with_capacity(examples); leaves.ids.len()];
+    let mut tracked = examples == 0;
     for example in 0..examples {
         let loss = losses(model, example..example + 1);
         if loss.dims() != [1] {
             let losses = loss.dims()[0];
             return Err(Error::LoopedLossCount { losses });
         }
-        if !loss.is_tracked() {
-            return Err(Error::LossNotTracked);
-        }
-        let mut grads = loss.backward();
-        for (at, row) in gradients(model, &leaves, &mut grads)
-            .into_iter()
-            .enumerate()
-        {
+        // An example whose loss does not depend on the parameters has the gradient 0, if others have another.
+        tracked |= loss.is_tracked();
+        let rows = if loss.is_tracked() {
+            gradients(model, &leaves, &loss.backward())
+        } else {
+            vec![None; leaves.ids.len()]
+        };
+        for (at, row) in rows.into_iter().enumerate() {
             all_rows[at].push(row.unwrap_or_else(|| values[at].zeros_like()));
         }
         all_losses.push(loss.inner());
+    }
+    if !tracked {
+        return Err(Error::LossNotTracked);
     }
     let entries = leaves.tree.leaves().iter().zip(&leaves.ids);
     let entries = entries.zip(all_rows).zip(&values);
@@ -84,28 +93,29 @@ pub fn per_example_grads_looped<M: Module>(
     Ok((losses, grads))
 }
 
-/// The ordinary gradient of each leaf as a row `[1, P]`, taken out of the container.
-pub(crate) fn gradients<M: Module>(
+/// The ordinary gradient of each leaf as a row `[1, P]`.
+fn gradients<M: Module>(
     model: &M,
     leaves: &ModelLeaves,
-    grads: &mut Gradients,
+    grads: &Gradients,
 ) -> Vec<Option<Tensor<2>>> {
-    struct Take<'a> {
+    struct Read<'a> {
         leaves: &'a ModelLeaves,
-        grads: &'a mut Gradients,
+        grads: &'a Gradients,
+        /// The places of a tied parameter hold one tensor, so its gradient is the same at each.
         rows: Vec<Option<Tensor<2>>>,
     }
-    impl ModuleVisitor for Take<'_> {
+    impl ModuleVisitor for Read<'_> {
         fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
             if let Some(at) = self.leaves.position(param.id)
-                && let Some(grad) = param.val().grad_remove(self.grads)
+                && let Some(grad) = param.val().grad(self.grads)
             {
                 let size = grad.shape().num_elements();
-                self.rows[at] = Some(grad.reshape([1, size]));
+                self.rows[at] = Some(model::reshape(grad, [1, size]));
             }
         }
     }
-    let mut visitor = Take {
+    let mut visitor = Read {
         leaves,
         grads,
         rows: vec![None; leaves.ids.len()],

@@ -73,21 +73,17 @@ impl Engine {
                 self.state()?.check(&self.program, tree)?;
             }
         }
+        // Everything that can fail comes before the old binding is taken apart.
         let selected = self.program.selectors().iter().map(|s| s.select(tree));
+        let selected = selected.collect::<Result<_, _>>()?;
         let sizes = tree.sizes();
         let dtype = Self::dtype(tree);
         let slots = match self.bound.take() {
-            Some(bound) if self.step > 0 => {
-                let moved = |slot: Matrix| slot.to_device(device).cast(dtype);
-                let slots = bound.slots.into_iter();
-                slots
-                    .map(|slot| slot.into_iter().map(moved).collect())
-                    .collect()
-            }
+            Some(bound) if self.step > 0 => self.moved_slots(bound, tree, dtype, device),
             _ => self.initial_slots(&sizes, dtype, device),
         };
         self.bound = Some(Bound {
-            selected: selected.collect::<Result<_, _>>()?,
+            selected,
             tree: tree.clone(),
             sizes,
             dtype,
@@ -95,6 +91,27 @@ impl Engine {
             slots,
         });
         Ok(())
+    }
+
+    /// The state of the same leaves in another order, dtype or place.
+    fn moved_slots(
+        &self,
+        bound: Bound,
+        tree: &ParamTree,
+        dtype: DType,
+        device: &Device,
+    ) -> Vec<Vec<Matrix>> {
+        let moved = |slot: &Matrix| slot.clone().to_device(device).cast(dtype);
+        let slots = self.program.slots().iter().zip(&bound.slots);
+        let slots = slots.map(|(slot, contents)| match slot.extent {
+            ExtentKind::Global => contents.iter().map(moved).collect(),
+            _ => {
+                let leaves = tree.leaves().iter();
+                let old = leaves.map(|leaf| bound.tree.position(&leaf.path).expect("checked"));
+                old.map(|at| moved(&contents[at])).collect()
+            }
+        });
+        slots.collect()
     }
 
     fn initial_slots(&self, sizes: &[usize], dtype: DType, device: &Device) -> Vec<Vec<Matrix>> {
@@ -151,7 +168,7 @@ impl Engine {
             device: &bound.device,
         });
         bound.slots = std::mem::take(&mut outputs.slots);
-        self.step += 1;
+        self.step = self.step.saturating_add(1);
         Ok(outputs)
     }
 
@@ -163,9 +180,7 @@ impl Engine {
     /// Sets a hyper-parameter from the coming step on.
     pub(crate) fn set_hyper(&mut self, name: &str, value: Hyper) -> Result<(), Error> {
         let at = self.hyper_position(name)?;
-        self.program.hypers()[at]
-            .domain
-            .check(name, value.at(self.step))?;
+        value.check(name, self.program.hypers()[at].domain)?;
         self.hypers[at] = value;
         Ok(())
     }

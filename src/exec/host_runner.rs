@@ -41,8 +41,11 @@ impl HostRunner {
     /// The program over these leaves, before its first step.
     ///
     /// # Errors
-    /// A selection of leaves that does not fit.
+    /// A selection of leaves that does not fit, or no leaves at all.
     pub fn new(program: &Program, tree: &ParamTree, device: &Device) -> Result<Self, Error> {
+        if tree.is_empty() {
+            return Err(Error::NothingTrained);
+        }
         let device = device.clone().without_autodiff();
         let mut engine = Engine::new(program.clone());
         engine.bind(tree, &device)?;
@@ -72,11 +75,17 @@ impl HostRunner {
     fn matrices(
         &self,
         axis: AxisKind,
+        params: bool,
         tensors: &std::collections::BTreeMap<String, HostTensor>,
     ) -> Result<(usize, Vec<Matrix>), Error> {
         let shapes = tensors.iter();
         let shapes = shapes.map(|(path, tensor)| (path.as_str(), &tensor.shape[..]));
-        let examples = self.tree.check_grads(axis, shapes)?;
+        let examples = if params {
+            self.tree.check_params(shapes)?;
+            1
+        } else {
+            self.tree.check_grads(axis, shapes)?
+        };
         let leaves = self.tree.leaves().iter().map(|leaf| {
             let values = tensors[&leaf.path].values.clone();
             let shape = [examples, leaf.size()];
@@ -100,8 +109,8 @@ impl HostRunner {
 
     fn run(&mut self, input: &StepInput) -> Result<StepOutput, Error> {
         let axis = self.engine.program().input();
-        let (examples, grads) = self.matrices(axis, &input.grads)?;
-        let (_, params) = self.matrices(AxisKind::Aggregated, &input.params)?;
+        let (examples, grads) = self.matrices(axis, false, &input.grads)?;
+        let (_, params) = self.matrices(AxisKind::Aggregated, true, &input.params)?;
         let extras = self.extras(input, examples)?;
         let grads: Vec<Form> = grads.into_iter().map(Form::Dense).collect();
         let results = self.engine.step(examples, &grads, &params, &extras)?;

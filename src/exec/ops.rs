@@ -64,7 +64,7 @@ pub(super) fn binary_right(f: Binary, x: Matrix, c: f64) -> Matrix {
         Binary::Sub => x.sub_scalar(c),
         Binary::Mul => x.mul_scalar(c),
         Binary::Div => x.div_scalar(c),
-        Binary::DivOrZero if c != 0.0 => x.div_scalar(c),
+        Binary::DivOrZero if !rounds_to_zero(c, &x) => x.div_scalar(c),
         Binary::Pow => x.powf_scalar(c),
         Binary::Min if !c.is_nan() => {
             let above = x.clone().greater_elem(c);
@@ -79,6 +79,12 @@ pub(super) fn binary_right(f: Binary, x: Matrix, c: f64) -> Matrix {
             binary(f, x, c)
         }
     }
+}
+
+/// Whether a number of the host is 0 in the dtype of a matrix.
+#[allow(clippy::cast_possible_truncation)] // the question is what truncation does
+pub(super) fn rounds_to_zero(c: f64, like: &Matrix) -> bool {
+    c == 0.0 || (like.dtype() != burn::tensor::DType::F64 && c as f32 == 0.0)
 }
 
 /// `c f x` with a number of the host.

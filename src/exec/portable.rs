@@ -1,9 +1,10 @@
 //! The portable executor: a plan by plain burn operations.
 
 use burn::tensor::{DType, Device, Tensor};
-use pergrad_transforms::program::{HostScalars, NodeId, Op};
+use pergrad_transforms::program::{Binary, HostScalars, NodeId, Op};
 use pergrad_transforms::{AxisKind, ExtentKind, Program};
 
+use super::factored::{self, Factors, Value};
 use super::ops::{self, Mask, Matrix};
 use super::reduce;
 use crate::grads::form::Form;
@@ -40,6 +41,7 @@ pub(crate) struct Outputs {
 #[derive(Clone)]
 enum Cell {
     Number(Matrix),
+    Factors(Factors),
     Mask(Mask),
 }
 
@@ -71,12 +73,12 @@ impl Table {
 /// Computes one step.
 pub(crate) fn run(inputs: &Inputs<'_>) -> Outputs {
     let nodes = inputs.program.nodes().len();
-    // A model without leaves still has values over all leaves.
     let leaves = inputs.sizes.len();
-    let mut tables: Vec<Table> = (0..leaves)
-        .map(|leaf| Table {
+    let mut tables: Vec<Table> = uses(inputs.program, inputs.host, leaves)
+        .into_iter()
+        .map(|uses| Table {
             cells: vec![None; nodes],
-            uses: uses(inputs.program, inputs.host, leaf),
+            uses,
         })
         .collect();
     let mut global = Table {
@@ -156,6 +158,15 @@ pub(crate) fn run(inputs: &Inputs<'_>) -> Outputs {
     Outputs { outputs, slots }
 }
 
+impl From<Value> for Cell {
+    fn from(value: Value) -> Self {
+        match value {
+            Value::Factors(factors) => Self::Factors(factors),
+            Value::Dense(x) => Self::Number(x),
+        }
+    }
+}
+
 impl Inputs<'_> {
     fn full(&self, x: f64, shape: [usize; 2]) -> Matrix {
         Tensor::full(shape, x, (self.device, self.dtype))
@@ -207,10 +218,7 @@ impl<'a, 'b> Leaf<'a, 'b> {
         if let Some(x) = self.host(id) {
             return self.inputs.full(x, [1, 1]);
         }
-        match self.cell(id) {
-            Cell::Number(x) => x,
-            Cell::Mask(_) => unreachable!("programs are type-checked"),
-        }
+        dense(self.cell(id))
     }
 
     fn mask(&mut self, id: NodeId) -> Mask {
@@ -219,17 +227,16 @@ impl<'a, 'b> Leaf<'a, 'b> {
         }
         match self.cell(id) {
             Cell::Mask(x) => x,
-            Cell::Number(_) => unreachable!("programs are type-checked"),
+            Cell::Number(_) | Cell::Factors(_) => unreachable!("programs are type-checked"),
         }
     }
 
     fn evaluate(&mut self, id: NodeId) -> Cell {
         let inputs = self.inputs;
         let number = match inputs.program.node(id).op {
-            Op::Grads => inputs.grads[self.leaf]
-                .clone()
-                .cast(inputs.dtype)
-                .into_dense(),
+            Op::Grads => {
+                return factored::read(inputs.grads[self.leaf].clone(), inputs.dtype).into();
+            }
             Op::Params => inputs.cast(&inputs.params[self.leaf]),
             Op::Extra(at) => inputs.cast(&inputs.extras[at as usize]),
             Op::State(at) => {
@@ -237,12 +244,11 @@ impl<'a, 'b> Leaf<'a, 'b> {
                 let shared = inputs.program.slots()[at as usize].extent == ExtentKind::Global;
                 slot[if shared { 0 } else { self.leaf }].clone()
             }
-            Op::Unary(f, a) => ops::unary(f, self.number(a)),
-            Op::Binary(f, a, b) => match (self.host(a), self.host(b)) {
-                (Some(a), None) => ops::binary_left(f, a, self.number(b)),
-                (None, Some(b)) => ops::binary_right(f, self.number(a), b),
-                _ => ops::binary(f, self.number(a), self.number(b)),
+            Op::Unary(f, a) => match self.cell(a) {
+                Cell::Factors(x) => return x.unary(f).into(),
+                x => ops::unary(f, dense(x)),
             },
+            Op::Binary(f, a, b) => return self.binary(f, a, b),
             Op::Compare(f, a, b) => {
                 return Cell::Mask(ops::compare(f, self.number(a), self.number(b)));
             }
@@ -252,21 +258,23 @@ impl<'a, 'b> Leaf<'a, 'b> {
                 return Cell::Mask(a.bool_and(b));
             }
             Op::Not(a) => return Cell::Mask(self.mask(a).bool_not()),
-            Op::Select(c, a, b) => match inputs.host.get_predicate(c, self.leaf) {
-                Some(true) => self.number(a),
-                Some(false) => self.number(b),
-                None => ops::select(self.mask(c), self.number(a), self.number(b)),
+            Op::Select(c, a, b) => return self.select(c, a, b),
+            Op::OverExamples(reduction, a) => match self.cell(a) {
+                Cell::Factors(x) => x.over_examples(reduction),
+                x => {
+                    let x = dense(x);
+                    let columns = x.dims()[1];
+                    reduce::over_examples(reduction, ops::expand(x, [inputs.examples, columns]))
+                }
             },
-            Op::OverExamples(reduction, a) => {
-                let x = self.number(a);
-                let columns = x.dims()[1];
-                reduce::over_examples(reduction, ops::expand(x, [inputs.examples, columns]))
-            }
-            Op::OverElements(fold, a) => {
-                let x = self.number(a);
-                let rows = x.dims()[0];
-                reduce::over_elements(fold, ops::expand(x, [rows, inputs.sizes[self.leaf]]))
-            }
+            Op::OverElements(fold, a) => match self.cell(a) {
+                Cell::Factors(x) => x.over_elements(fold),
+                x => {
+                    let x = dense(x);
+                    let rows = x.dims()[0];
+                    reduce::over_elements(fold, ops::expand(x, [rows, inputs.sizes[self.leaf]]))
+                }
+            },
             Op::Step
             | Op::BatchSize
             | Op::LeafSize
@@ -276,5 +284,60 @@ impl<'a, 'b> Leaf<'a, 'b> {
             | Op::OverLeaves(..) => unreachable!("known to the host, or reduced by the stage"),
         };
         Cell::Number(number)
+    }
+
+    fn binary(&mut self, f: Binary, a: NodeId, b: NodeId) -> Cell {
+        Cell::Number(match (self.host(a), self.host(b)) {
+            (Some(a), None) => match self.cell(b) {
+                Cell::Factors(x) if f == Binary::Mul => return x.binary_right(f, a).into(),
+                x => ops::binary_left(f, a, dense(x)),
+            },
+            (None, Some(b)) => match self.cell(a) {
+                Cell::Factors(x) => return x.binary_right(f, b).into(),
+                x => ops::binary_right(f, dense(x), b),
+            },
+            (Some(_), Some(_)) => unreachable!("known to the host"),
+            (None, None) => match (self.cell(a), self.cell(b)) {
+                (Cell::Factors(x), Cell::Number(weights)) => return x.scale(f, weights).into(),
+                (Cell::Number(weights), Cell::Factors(x)) if f == Binary::Mul => {
+                    return x.scale(f, weights).into();
+                }
+                (x, y) => ops::binary(f, dense(x), dense(y)),
+            },
+        })
+    }
+
+    fn select(&mut self, c: NodeId, a: NodeId, b: NodeId) -> Cell {
+        match self.inputs.host.get_predicate(c, self.leaf) {
+            Some(true) => return self.value(a),
+            Some(false) => return self.value(b),
+            None => {}
+        }
+        let condition = self.mask(c);
+        let per_example = condition.dims()[1] == 1;
+        if self.host(b) == Some(0.0) && per_example && self.host(a).is_none() {
+            return match self.cell(a) {
+                Cell::Factors(x) => Cell::Factors(x.keep(condition)),
+                x => Cell::Number(ops::select(condition, dense(x), self.number(b))),
+            };
+        }
+        Cell::Number(ops::select(condition, self.number(a), self.number(b)))
+    }
+
+    /// A number, in factors if it is.
+    fn value(&mut self, id: NodeId) -> Cell {
+        if self.host(id).is_some() {
+            return Cell::Number(self.number(id));
+        }
+        self.cell(id)
+    }
+}
+
+/// A number in full.
+fn dense(cell: Cell) -> Matrix {
+    match cell {
+        Cell::Number(x) => x,
+        Cell::Factors(x) => x.into_dense(),
+        Cell::Mask(_) => unreachable!("programs are type-checked"),
     }
 }

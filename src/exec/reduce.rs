@@ -26,7 +26,11 @@ pub(super) fn over_examples(reduction: Reduction, x: Matrix) -> Matrix {
         Reduction::Variance { ddof } => {
             let mean = sum_rows(x.clone()).div_scalar(count(examples));
             let deviation = x - mean;
-            sum_rows(deviation.clone() * deviation).div_scalar(count(examples - ddof))
+            // The mean is rounded; what it is off by would add its square to the variance.
+            let off = sum_rows(deviation.clone());
+            let off = (off.clone() * off).div_scalar(count(examples));
+            let squares = sum_rows(deviation.clone() * deviation) - off;
+            super::ops::binary_right(Binary::Max, squares, 0.0).div_scalar(count(examples - ddof))
         }
         Reduction::Max => {
             let nan = any_nan(&x);
@@ -43,8 +47,9 @@ pub(super) fn over_examples(reduction: Reduction, x: Matrix) -> Matrix {
             let median = if examples % 2 == 1 {
                 sorted.narrow(0, half, 1)
             } else {
-                let middle = sorted.narrow(0, half - 1, 2);
-                middle.sum_dim(0).div_scalar(2.0)
+                // Halved first: the sum may overflow.
+                let middle = sorted.narrow(0, half - 1, 2).div_scalar(2.0);
+                middle.sum_dim(0)
             };
             median.mask_fill(nan, f64::NAN)
         }

@@ -106,9 +106,12 @@ impl Form {
         }
     }
 
-    /// The gradients in full, `g [B, P]`: as large as B times the parameter.
+    /// The gradients in full, `g [B, P]`: as large as B times the parameter. f16 and bf16 add up in f32.
     pub fn into_dense(self) -> Tensor<2> {
-        let (examples, size) = (self.examples(), self.size());
+        let (examples, size, dtype) = (self.examples(), self.size(), self.dtype());
+        if matches!(dtype, DType::F16 | DType::BF16) && self.tokens() > 1 {
+            return self.cast(DType::F32).into_dense().cast(dtype);
+        }
         match self {
             Self::Dense(g) => g,
             _ if examples == 0 || size == 0 || self.tokens() == 0 => {
@@ -155,7 +158,13 @@ impl Form {
                 rows,
             },
             (Self::Tokens(d), Self::Tokens(e)) => Self::Tokens(Tensor::cat(vec![d, e], 1)),
-            (one, other) => Self::Dense(one.into_dense() + other.into_dense()),
+            (one, other) => {
+                let dtype = match one.dtype() {
+                    DType::F16 | DType::BF16 => DType::F32,
+                    dtype => dtype,
+                };
+                Self::Dense(one.cast(dtype).into_dense() + other.cast(dtype).into_dense())
+            }
         }
     }
 

@@ -5,7 +5,7 @@ pub mod form;
 use burn::module::{Module, ModuleVisitor, Param, ParamId};
 use burn::optim::GradientsParams;
 use burn::tensor::{DType, Tensor};
-use pergrad_transforms::{AxisKind, ParamTree};
+use pergrad_transforms::{AxisKind, Dtype, ParamTree};
 
 use crate::error::Error;
 use crate::model::{self, ModelLeaves};
@@ -116,7 +116,7 @@ impl PerExampleGrads {
                     got: format!("rank {D}"),
                     hint: ": ask for one rank more than that of the parameter, for the batch axis",
                 })?;
-        Ok(leaf.form.clone().into_dense().reshape(shape))
+        Ok(model::reshape(leaf.form.clone().into_dense(), shape))
     }
 
     /// The form in which a leaf is held, if there is such a leaf.
@@ -175,10 +175,11 @@ impl PerExampleGrads {
     }
 }
 
-/// A gradient has the dtype of its parameter.
+/// A gradient has the dtype of its parameter; that of a parameter in half precision may have been accumulated in f32.
 pub(crate) fn check_dtype(leaf: &pergrad_transforms::LeafInfo, got: DType) -> Result<(), Error> {
     let got = model::dtype(&leaf.path, got)?;
-    if got == leaf.dtype {
+    let accumulated = got == Dtype::F32 && matches!(leaf.dtype, Dtype::F16 | Dtype::Bf16);
+    if got == leaf.dtype || accumulated {
         return Ok(());
     }
     Err(pergrad_transforms::Error::LeafDtype {
@@ -189,7 +190,8 @@ pub(crate) fn check_dtype(leaf: &pergrad_transforms::LeafInfo, got: DType) -> Re
     .into())
 }
 
-/// The rows `[1, P]` of burn's ordinary gradients, in the order of the model, after checking that they fit it.
+/// The rows `[1, P]` of burn's ordinary gradients, in the order of the model, after checking that they fit it. A parameter that took
+/// no part in the loss has none, and gets zeros.
 pub(crate) fn aggregated_rows<M: Module>(
     model: &M,
     leaves: &ModelLeaves,
@@ -198,7 +200,7 @@ pub(crate) fn aggregated_rows<M: Module>(
     struct Rows<'a> {
         leaves: &'a ModelLeaves,
         grads: &'a GradientsParams,
-        rows: Vec<Option<Tensor<2>>>,
+        rows: Vec<Option<(Vec<usize>, Tensor<2>)>>,
     }
     impl ModuleVisitor for Rows<'_> {
         fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
@@ -206,7 +208,9 @@ pub(crate) fn aggregated_rows<M: Module>(
                 && let Some(grad) = self.grads.get::<D>(param.id)
             {
                 let size = grad.shape().num_elements();
-                self.rows[at] = Some(grad.inner().reshape([1, size]));
+                let shape = grad.dims().to_vec();
+                let row = model::reshape(grad.inner(), [1, size]);
+                self.rows[at] = Some((shape, row));
             }
         }
     }
@@ -227,21 +231,24 @@ pub(crate) fn aggregated_rows<M: Module>(
         }
         .into());
     }
-    let rows = leaves.tree.leaves().iter().zip(visitor.rows);
-    let rows = rows.map(|(info, row)| {
-        let leaf = info.path.clone();
-        let row = row.ok_or(pergrad_transforms::Error::MissingLeaf { leaf })?;
-        if row.dims()[1] != info.size() {
-            return Err(pergrad_transforms::Error::LeafShape {
-                leaf: info.path.clone(),
-                expected: format!("{:?}", info.shape),
-                got: format!("{} elements", row.dims()[1]),
-                hint: "",
+    let values = model::rows(model, leaves);
+    let rows = leaves.tree.leaves().iter().zip(visitor.rows).zip(values);
+    let rows = rows.map(|((info, grad), value)| match grad {
+        // A parameter that took no part in the loss.
+        None => Ok(value.zeros_like()),
+        Some((shape, row)) => {
+            if shape != info.shape {
+                return Err(pergrad_transforms::Error::LeafShape {
+                    leaf: info.path.clone(),
+                    expected: format!("{:?}", info.shape),
+                    got: format!("{shape:?}"),
+                    hint: "",
+                }
+                .into());
             }
-            .into());
+            check_dtype(info, row.dtype())?;
+            Ok(row)
         }
-        check_dtype(info, row.dtype())?;
-        Ok(row)
     });
     rows.collect()
 }
@@ -259,8 +266,25 @@ impl PerExampleGradsBuilder {
         let shape = grads.dims().to_vec();
         let (examples, p) = (shape[0], &shape[1..]);
         let size: usize = p.iter().product();
-        let form = Form::Dense(grads.inner().reshape([examples, size]));
+        let form = Form::Dense(model::reshape(grads.inner(), [examples, size]));
         self.leaves.push(LeafGrads::new(path.into(), None, p, form));
+        self
+    }
+
+    /// Adds the gradients of a leaf of the shape `p` in any form.
+    ///
+    /// # Panics
+    /// If the form has another number of elements than the shape.
+    #[must_use]
+    pub fn form(mut self, path: impl Into<String>, p: impl Into<Vec<usize>>, form: Form) -> Self {
+        let p = p.into();
+        assert_eq!(
+            p.iter().product::<usize>(),
+            form.size(),
+            "elements of {p:?}"
+        );
+        self.leaves
+            .push(LeafGrads::new(path.into(), None, &p, form));
         self
     }
 

@@ -6,6 +6,7 @@ use burn::tensor::{DType, Device, Tensor};
 use pergrad_transforms::Program;
 
 use crate::error::Error;
+use crate::model::reshape;
 
 /// Named inputs that a chain reads at each step: numbers such as the loss, and one number for each example such as weights.
 ///
@@ -18,8 +19,13 @@ use crate::error::Error;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Extras {
-    numbers: BTreeMap<String, f64>,
-    per_example: BTreeMap<String, Tensor<1>>,
+    values: BTreeMap<String, Extra>,
+}
+
+#[derive(Clone, Debug)]
+enum Extra {
+    Number(f64),
+    PerExample(Tensor<1>),
 }
 
 impl Extras {
@@ -28,17 +34,18 @@ impl Extras {
         Self::default()
     }
 
-    /// A number.
+    /// A number. It replaces an input of the same name.
     #[must_use]
     pub fn number(mut self, name: impl Into<String>, value: f64) -> Self {
-        self.numbers.insert(name.into(), value);
+        self.values.insert(name.into(), Extra::Number(value));
         self
     }
 
-    /// One number for each example, `[B]`.
+    /// One number for each example, `[B]`. It replaces an input of the same name.
     #[must_use]
     pub fn per_example(mut self, name: impl Into<String>, values: Tensor<1>) -> Self {
-        self.per_example.insert(name.into(), values.inner());
+        let values = Extra::PerExample(values.inner());
+        self.values.insert(name.into(), values);
         self
     }
 
@@ -49,19 +56,23 @@ impl Extras {
         examples: usize,
         device: &Device,
     ) -> Result<Vec<Tensor<2>>, Error> {
-        let numbers = self.numbers.keys().map(|name| (name.as_str(), 1));
-        let tensors = self.per_example.iter();
-        let tensors = tensors.map(|(name, values)| (name.as_str(), values.dims()[0]));
-        program.check_extras(examples, numbers.chain(tensors))?;
+        let given = self.values.iter().map(|(name, value)| {
+            let length = match value {
+                Extra::Number(_) => 1,
+                Extra::PerExample(values) => values.dims()[0],
+            };
+            (name.as_str(), length)
+        });
+        program.check_extras(examples, given)?;
         let extras = program
             .extras()
             .iter()
-            .map(|extra| match self.per_example.get(&extra.name) {
-                Some(values) => {
+            .map(|extra| match &self.values[&extra.name] {
+                Extra::Number(x) => Tensor::full([1, 1], *x, (device, DType::F64)),
+                Extra::PerExample(values) => {
                     let length = values.dims()[0];
-                    values.clone().to_device(device).reshape([length, 1])
+                    reshape(values.clone().to_device(device), [length, 1])
                 }
-                None => Tensor::full([1, 1], self.numbers[&extra.name], (device, DType::F64)),
             });
         Ok(extras.collect())
     }

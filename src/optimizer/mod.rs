@@ -337,6 +337,8 @@ impl<In: Axis> Optimizer<In> {
     /// A state that belongs to another chain or model; the message lists every difference, and nothing has changed.
     pub fn load<M: Module>(&mut self, model: &M, state: &State) -> Result<(), Error> {
         self.bind(model, &ModelLeaves::of(model)?)?;
-        self.engine.load(state)
+        self.engine.load(state)?;
+        self.metrics.clear();
+        Ok(())
     }
 }

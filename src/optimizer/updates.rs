@@ -27,7 +27,7 @@ impl Updates {
             let at = self.leaves.position(id)?;
             let size = value.dims()[0];
             let dtype = value.dtype();
-            let update = self.rows[at].clone().reshape([size]);
+            let update = model::reshape(self.rows[at].clone(), [size]);
             Some(if update.dtype() == dtype {
                 value + update
             } else {
@@ -55,9 +55,7 @@ impl Updates {
                 got: format!("rank {D}"),
                 hint: ": ask for the rank of the parameter",
             })?;
-        Ok(self.rows[at]
-            .clone()
-            .reshape(shape)
-            .cast(burn_dtype(leaf.dtype)))
+        let update = model::reshape(self.rows[at].clone(), shape);
+        Ok(update.cast(burn_dtype(leaf.dtype)))
     }
 }

@@ -64,19 +64,26 @@ impl Plan {
     }
 }
 
-/// How often each node is read at a leaf, counting only what is computed: 0 for a node that nobody needs there.
-pub(crate) fn uses(program: &Program, host: &HostScalars, leaf: usize) -> Vec<u32> {
-    let mut uses = vec![0; program.nodes().len()];
+/// How often each node is read, for each leaf, counting only what is computed: 0 for a node that nobody needs there.
+///
+/// A value over all leaves is needed at every leaf as soon as one needs it: a leaf that does not read a norm is still part of it.
+pub(crate) fn uses(program: &Program, host: &HostScalars, leaves: usize) -> Vec<Vec<u32>> {
+    let mut uses = vec![vec![0; program.nodes().len()]; leaves];
     let roots = program.outputs().iter().map(|output| output.node);
     for root in roots.chain(program.slots().iter().map(|slot| slot.next)) {
-        uses[root.index()] += 1;
+        uses.iter_mut().for_each(|uses| uses[root.index()] += 1);
     }
-    for at in (0..program.nodes().len()).rev() {
-        if uses[at] == 0 || host.knows(node_id(at)) {
-            continue;
+    for (at, node) in program.nodes().iter().enumerate().rev() {
+        let shared = node.ty.extent == ExtentKind::Global;
+        if shared && uses.iter().any(|uses| uses[at] > 0) {
+            uses.iter_mut().for_each(|uses| uses[at] += 1);
         }
-        for operand in operands(program, host, node_id(at), leaf) {
-            uses[operand.index()] += 1;
+        for (leaf, uses) in uses.iter_mut().enumerate() {
+            if uses[at] > 0 && !host.knows(node_id(at)) {
+                for operand in operands(program, host, node_id(at), leaf) {
+                    uses[operand.index()] += 1;
+                }
+            }
         }
     }
     uses

@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use crate::models::{assert_close, numbers};
 
 /// Links of every kind with arguments at which they are smooth enough to compare two roundings.
-fn links() -> Vec<LinkSpec> {
+pub(crate) fn links() -> Vec<LinkSpec> {
     let link = LinkSpec::new;
     vec![
         link("abs"),
@@ -72,7 +72,7 @@ fn fitting(picked: &[usize]) -> Program {
 }
 
 /// Numbers of many sizes, with zeros among them, exact in f32.
-fn number() -> impl Strategy<Value = f64> {
+pub(crate) fn number() -> impl Strategy<Value = f64> {
     prop_oneof![
         1 => Just(0.0),
         8 => (-4096_i32..4096).prop_map(|n| f64::from(n) / 1024.0),

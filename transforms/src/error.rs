@@ -40,6 +40,17 @@ pub enum Error {
         got: usize,
     },
 
+    /// A link asked for state and never set it.
+    #[error(
+        "`{link}` asks for the state `{name}` but never sets it: call `set` with the next value, or use `state`"
+    )]
+    UnsetState {
+        /// The state.
+        name: String,
+        /// The link.
+        link: String,
+    },
+
     /// Two leaves have one path.
     #[error("two leaves have the path `{leaf}`: give each leaf a path of its own")]
     DuplicateLeaf {

@@ -19,7 +19,7 @@ use crate::schedule::Schedule;
 /// assert_eq!(decaying.at(5), 0.55);
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, deny_unknown_fields)]
 pub enum Hyper {
     /// The same number at every step.
     Number(Number),
@@ -86,12 +86,20 @@ impl Hyper {
         }
     }
 
-    /// Checks the value at the first step, and the arguments of a schedule.
-    pub(crate) fn check(&self, name: &str, domain: Domain) -> Result<(), Error> {
-        if let Self::Schedule(schedule) = self.unnamed() {
-            schedule.check(name)?;
+    /// Checks a number, or the arguments of a schedule and its values at its corners: the schedules run monotonically between
+    /// them, so no step can leave the domain.
+    ///
+    /// # Errors
+    /// [`Error::Hyper`] with the name, what was expected, and what came.
+    pub fn check(&self, name: &str, domain: Domain) -> Result<(), Error> {
+        match self.unnamed() {
+            Self::Schedule(schedule) => {
+                schedule.check(name)?;
+                let mut corners = schedule.corners().into_iter();
+                corners.try_for_each(|step| domain.check(name, schedule.value(step)))
+            }
+            number => domain.check(name, number.at(0)),
         }
-        domain.check(name, self.at(0))
     }
 }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
+use crate::program::Number;
 
 /// A tensor as plain numbers, row-major.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,14 +16,19 @@ use crate::error::Error;
 pub struct HostTensor {
     /// The shape.
     pub shape: Vec<usize>,
-    /// The elements, row-major.
+    /// The elements, row-major. NaN and infinities are written as texts.
+    #[serde(serialize_with = "numbers")]
     pub values: Vec<f64>,
+}
+
+fn numbers<S: serde::Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(values.iter().map(|&x| Number(x)))
 }
 
 #[derive(Deserialize)]
 struct RawHostTensor {
     shape: Vec<usize>,
-    values: Vec<f64>,
+    values: Vec<Number>,
 }
 
 impl TryFrom<RawHostTensor> for HostTensor {
@@ -30,6 +36,7 @@ impl TryFrom<RawHostTensor> for HostTensor {
 
     fn try_from(RawHostTensor { shape, values }: RawHostTensor) -> Result<Self, String> {
         if shape.iter().product::<usize>() == values.len() {
+            let values = values.into_iter().map(|x| x.0).collect();
             Ok(Self { shape, values })
         } else {
             let count = values.len();

@@ -91,7 +91,7 @@ impl State {
         for (name, hyper) in &self.hypers {
             let slot = program.hypers().iter().find(|slot| slot.name == *name);
             if let Some(slot) = slot
-                && let Err(error) = slot.domain.check(name, hyper.at(self.step))
+                && let Err(error) = hyper.check(name, slot.domain)
             {
                 differences.push(error.to_string());
             }

@@ -103,7 +103,8 @@ impl Tracer {
     /// `yes` in the selected leaves, `no` in the others.
     pub fn choose<A: Axis>(&self, leaves: &Leaves, yes: &Value<A>, no: &Value<A>) -> Value<A> {
         let selected = self.graph.borrow_mut().selected(leaves);
-        self.value(Op::Select(selected, yes.node(), no.node()))
+        let (yes, no) = (yes.node_of(&self.graph), no.node_of(&self.graph));
+        self.value(Op::Select(selected, yes, no))
     }
 
     /// A hyper-parameter named `"link.field"`, or as the user named it, evaluated at [`step`](Self::step).
@@ -138,7 +139,11 @@ impl Tracer {
 
     /// Sets what the state holds after this step.
     pub fn set<E: Extent>(&self, slot: StateSlot<E>, next: &Value<Aggregated, E>) {
-        self.graph.borrow_mut().set_slot(slot.slot, next.node());
+        // A slot of another program has its value there.
+        let _ = slot.before.node_of(&self.graph);
+        self.graph
+            .borrow_mut()
+            .set_slot(slot.slot, next.node_of(&self.graph));
     }
 
     /// A piece of state in one go: `update` maps the old value to the new one, which is stored and returned.
@@ -156,7 +161,8 @@ impl Tracer {
 
     /// Gives a value out as a metric named `"link.field"`, beside the updates.
     pub fn emit<A: Axis, E: Extent>(&self, field: &str, value: &Value<A, E>) {
-        self.graph.borrow_mut().emit(field, value.node());
+        let node = value.node_of(&self.graph);
+        self.graph.borrow_mut().emit(field, node);
     }
 
     /// Makes the whole chain an error. The first one counts; tracing may go on.
@@ -165,11 +171,12 @@ impl Tracer {
     }
 
     pub(crate) fn kind_of<A: Axis>(&self, value: &Value<A>) -> AxisKind {
-        self.graph.borrow().node_type(value.node()).axis
+        let node = value.node_of(&self.graph);
+        self.graph.borrow().node_type(node).axis
     }
 
     pub(crate) fn finish<A: Axis>(self, updates: &Value<A>) -> Result<Program, Error> {
-        let node = updates.node();
+        let node = updates.node_of(&self.graph);
         let graph = std::mem::replace(
             &mut *self.graph.borrow_mut(),
             Graph::new(AxisKind::Aggregated),

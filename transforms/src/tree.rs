@@ -50,8 +50,22 @@ impl LeafInfo {
 
 /// The parameters of a model, in a fixed order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "RawParamTree")]
 pub struct ParamTree {
     leaves: Vec<LeafInfo>,
+}
+
+#[derive(Deserialize)]
+struct RawParamTree {
+    leaves: Vec<LeafInfo>,
+}
+
+impl TryFrom<RawParamTree> for ParamTree {
+    type Error = Error;
+
+    fn try_from(raw: RawParamTree) -> Result<Self, Error> {
+        Self::new(raw.leaves)
+    }
 }
 
 impl ParamTree {

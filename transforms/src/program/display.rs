@@ -122,13 +122,20 @@ impl fmt::Display for Program {
         for hyper in &self.hypers {
             writeln!(f, "${} = {}", hyper.name, hyper.value)?;
         }
-        f.write_str(&self.rule())
+        f.write_str(&self.body())
     }
 }
 
 impl Program {
-    /// The text without the values of the hyper-parameters: what must agree for a saved state to fit.
+    /// The text without the values of the hyper-parameters and without metrics: what must agree for a saved state to fit.
     pub fn rule(&self) -> String {
+        let mut rule = self.clone();
+        rule.outputs.truncate(1);
+        super::graph::prune(rule).body()
+    }
+
+    /// The text after the hyper-parameters.
+    fn body(&self) -> String {
         let mut out = String::new();
         for slot in &self.slots {
             let ty = ValueType {

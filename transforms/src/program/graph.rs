@@ -17,6 +17,8 @@ pub(crate) struct Graph {
     program: Program,
     index: HashMap<Op, NodeId>,
     scope: Vec<String>,
+    /// Slots that no link has set yet, with the link that made them.
+    unset: Vec<(u32, String)>,
     error: Option<Error>,
 }
 
@@ -35,6 +37,7 @@ impl Graph {
             },
             index: HashMap::new(),
             scope: Vec::new(),
+            unset: Vec::new(),
             error: None,
         }
     }
@@ -171,11 +174,13 @@ impl Graph {
         });
         let node = self.push(Op::State(slot));
         self.program.slots[slot as usize].next = node;
+        self.unset.push((slot, self.link()));
         (slot, node)
     }
 
     pub(crate) fn set_slot(&mut self, slot: u32, next: NodeId) {
         self.program.slots[slot as usize].next = next;
+        self.unset.retain(|(unset, _)| *unset != slot);
     }
 
     pub(crate) fn extra(&mut self, name: &str, axis: AxisKind) -> NodeId {
@@ -224,6 +229,12 @@ impl Graph {
         if let Some(error) = self.error {
             return Err(error);
         }
+        if let Some((slot, link)) = self.unset.first() {
+            return Err(Error::UnsetState {
+                name: self.program.slots[*slot as usize].name.clone(),
+                link: link.clone(),
+            });
+        }
         let mut program = self.program;
         program.outputs.insert(
             0,
@@ -237,7 +248,7 @@ impl Graph {
 }
 
 /// Drops the nodes that no output and no state needs.
-fn prune(mut program: Program) -> Program {
+pub(super) fn prune(mut program: Program) -> Program {
     let mut needed = vec![false; program.nodes.len()];
     let roots = program.outputs.iter().map(|o| o.node);
     for root in roots.chain(program.slots.iter().map(|s| s.next)) {

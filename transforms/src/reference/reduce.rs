@@ -24,8 +24,12 @@ fn reduce<T: Element>(reduction: Reduction, column: &[T]) -> T {
         Reduction::Mean => mean(column),
         Reduction::Variance { ddof } => {
             let mean = mean(column);
-            let squares: Vec<T> = column.iter().map(|&x| (x - mean) * (x - mean)).collect();
-            sum(&squares) / count(column.len() - ddof)
+            let deviations: Vec<T> = column.iter().map(|&x| x - mean).collect();
+            let squares: Vec<T> = deviations.iter().map(|&d| d * d).collect();
+            // The mean is rounded; what it is off by would add its square to the variance.
+            let off = sum(&deviations);
+            let squares = sum(&squares) - off * off / count(column.len());
+            Binary::Max.apply(squares, T::zero()) / count(column.len() - ddof)
         }
         Reduction::Max => extreme(Binary::Max, column),
         Reduction::Min => extreme(Binary::Min, column),
@@ -38,7 +42,8 @@ fn reduce<T: Element>(reduction: Reduction, column: &[T]) -> T {
                     if sorted.len() % 2 == 1 {
                         sorted[half]
                     } else {
-                        (sorted[half - 1] + sorted[half]) / count(2)
+                        // Halved first: the sum may overflow.
+                        sorted[half - 1] / count(2) + sorted[half] / count(2)
                     }
                 }
             }

@@ -58,6 +58,15 @@ impl Schedule {
         Ok(())
     }
 
+    /// Steps between which the schedule runs monotonically; the last one stands for all later steps.
+    pub(crate) fn corners(&self) -> Vec<u64> {
+        match self {
+            Self::ConstantSchedule { .. } => vec![0],
+            Self::LinearSchedule(_) | Self::CosineDecaySchedule(_) => vec![0, u64::MAX],
+            Self::WarmupCosineDecaySchedule(s) => vec![0, s.warmup_steps, u64::MAX],
+        }
+    }
+
     fn arguments(&self) -> Vec<(&'static str, f64)> {
         match self {
             Self::ConstantSchedule { value } => vec![("value", *value)],

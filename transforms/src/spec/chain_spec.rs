@@ -134,7 +134,7 @@ pub struct ChainSpec {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, deny_unknown_fields)]
 enum RawChainSpec {
     List(Vec<LinkSpec>),
     Table { links: Vec<LinkSpec> },

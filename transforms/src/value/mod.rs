@@ -27,6 +27,13 @@ impl SharedGraph {
         Self(Rc::new(RefCell::new(graph)))
     }
 
+    fn same_as(&self, other: &Self) {
+        assert!(
+            Rc::ptr_eq(&self.0, &other.0),
+            "a value of one program was used in another: a link must not keep values from one trace for the next"
+        );
+    }
+
     pub(crate) fn borrow(&self) -> Ref<'_, Graph> {
         self.0.borrow()
     }
@@ -73,11 +80,7 @@ impl<A: Axis, E: Extent> Operand for Value<A, E> {
     type Axis = A;
     type Extent = E;
     fn node_in(&self, graph: &SharedGraph) -> NodeId {
-        assert!(
-            Rc::ptr_eq(&graph.0, &self.graph.0),
-            "values of two programs cannot be combined"
-        );
-        self.node
+        self.node_of(graph)
     }
 }
 
@@ -101,7 +104,12 @@ impl<A: Axis, E: Extent> Value<A, E> {
         }
     }
 
-    pub(crate) fn node(&self) -> NodeId {
+    /// Its node, for a program that is being traced.
+    ///
+    /// # Panics
+    /// If the value belongs to another program: a link must not keep values from one trace for the next.
+    pub(crate) fn node_of(&self, graph: &SharedGraph) -> NodeId {
+        graph.same_as(&self.graph);
         self.node
     }
 
@@ -283,7 +291,8 @@ impl<A: Axis, E: Extent> Value<A, E> {
         E: Widen<F, Out = E>,
     {
         let otherwise = otherwise.node_in(&self.graph);
-        self.push(Op::Select(predicate.node, self.node, otherwise))
+        let predicate = predicate.node_of(&self.graph);
+        self.push(Op::Select(predicate, self.node, otherwise))
     }
 
     /// The weight that brings a norm `x` within a bound: `min(1, bound / x)`, and NaN where the norm is NaN, so that a NaN reaches

@@ -36,6 +36,15 @@ impl<A: Axis, E: Extent> Predicate<A, E> {
         }
     }
 
+    /// Its node, for a program that is being traced.
+    ///
+    /// # Panics
+    /// If the predicate belongs to another program.
+    pub(super) fn node_of(&self, graph: &SharedGraph) -> NodeId {
+        graph.same_as(&self.graph);
+        self.node
+    }
+
     /// `yes` where the predicate holds, `no` elsewhere. The branch that is not taken may be NaN.
     pub fn select<B, F, Y, N>(&self, yes: Y, no: N) -> Selected<A, E, Y, N>
     where
@@ -62,7 +71,10 @@ impl<A: Axis, E: Extent> Predicate<A, E> {
         A: Join<B>,
         E: Widen<F>,
     {
-        let node = self.graph.borrow_mut().push(Op::And(self.node, other.node));
+        let node = self
+            .graph
+            .borrow_mut()
+            .push(Op::And(self.node, other.node_of(&self.graph)));
         Predicate::new(self.graph.clone(), node)
     }
 

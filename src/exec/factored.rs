@@ -1,0 +1,264 @@
+//! Per-example values in factors: what can be said of them exactly without ever making `[B, L, R]`.
+//!
+//! The gradients of an outer leaf are `x_b = sum_t left[b,t] (x) right[b,t]`, those of a gather leaf add rows into a table. Such a
+//! value stays in factors as long as the program only
+//!
+//! | operation | on factors | source |
+//! |--|--|--|
+//! | scales each example, or all, by a number | scales `right` | Goodfellow, arXiv 1510.01799 |
+//! | takes `sign`, `abs` or the square, with T = 1 | takes it of both factors, which is exact: they are multiplicative | arXiv 2510.00236 |
+//! | sums or averages over the examples | one matrix product | |
+//! | sums the squares of each example's elements | `norm(left)^2 norm(right)^2` if T = 1; `sum (left left^T) * (right right^T)` (ghost) if `2 T^2 <= L R`; else `left^T right` per example | arXiv 1510.01799, 2411.00999 |
+//! | drops examples | zeros both factors | |
+//!
+//! Everything else makes the value dense. With T > 1 the product of `sign(left)` and `sign(right)` is the statistic over tokens, not
+//! over examples, so it is never taken.
+
+use burn::tensor::{DType, Int, Tensor};
+use pergrad_transforms::program::{Binary, Fold, Reduction, Unary};
+
+use super::ops::{Mask, Matrix};
+use super::reduce;
+use crate::grads::form::Form;
+
+/// A per-example value in factors.
+#[derive(Clone)]
+pub(super) struct Factors {
+    form: Form,
+    /// The value is the element-wise square of what the form says; only with T > 1.
+    squared: bool,
+}
+
+/// What an operation on factors gives.
+pub(super) enum Value {
+    Factors(Factors),
+    Dense(Matrix),
+}
+
+/// The gradients of a leaf for computing in `dtype`: in factors where that is smaller than in full.
+pub(super) fn read(form: Form, dtype: DType) -> Value {
+    let form = form.cast(dtype);
+    let tokens = form.tokens();
+    let stays = match &form {
+        Form::Outer { left, right } => {
+            let (rows, columns) = (left.dims()[2], right.dims()[2]);
+            tokens * (rows + columns) < rows * columns
+        }
+        Form::Gather { d, rows, .. } => tokens < *rows && d.dims()[2] > 0,
+        _ => false,
+    };
+    if stays && tokens > 0 && form.examples() > 0 {
+        Value::Factors(Factors {
+            form,
+            squared: false,
+        })
+    } else {
+        Value::Dense(form.into_dense())
+    }
+}
+
+impl Factors {
+    pub(super) fn into_dense(self) -> Matrix {
+        let dense = self.form.into_dense();
+        if self.squared {
+            dense.clone() * dense
+        } else {
+            dense
+        }
+    }
+
+    fn map_right(self, f: impl FnOnce(Tensor<3>) -> Tensor<3>) -> Self {
+        let form = match self.form {
+            Form::Outer { left, right } => Form::Outer {
+                left,
+                right: f(right),
+            },
+            Form::Gather { ids, d, rows } => Form::Gather { ids, d: f(d), rows },
+            other => other,
+        };
+        Self { form, ..self }
+    }
+
+    fn map_both(self, f: impl Fn(Tensor<3>) -> Tensor<3>) -> Self {
+        let form = match self.form {
+            Form::Outer { left, right } => Form::Outer {
+                left: f(left),
+                right: f(right),
+            },
+            Form::Gather { ids, d, rows } => Form::Gather { ids, d: f(d), rows },
+            other => other,
+        };
+        Self { form, ..self }
+    }
+
+    pub(super) fn unary(self, f: Unary) -> Value {
+        let one_use = self.form.tokens() == 1;
+        match f {
+            Unary::Neg if !self.squared => Value::Factors(self.map_right(|x| x.neg())),
+            Unary::Square if one_use => Value::Factors(self.map_both(|x| x.clone() * x)),
+            Unary::Abs | Unary::Sign if one_use => Value::Factors(self.map_both(|x| {
+                let dims = x.dims();
+                let flat = x.reshape([dims[0], dims[1] * dims[2]]);
+                super::ops::unary(f, flat).reshape(dims)
+            })),
+            Unary::Square if !self.squared => Value::Factors(Self {
+                squared: true,
+                ..self
+            }),
+            _ => Value::Dense(super::ops::unary(f, self.into_dense())),
+        }
+    }
+
+    /// Multiplied or divided by a number of the host.
+    #[allow(clippy::cast_possible_truncation)] // the question is what truncation does
+    pub(super) fn binary_right(self, f: Binary, c: f64) -> Value {
+        match f {
+            Binary::Mul if !self.squared => Value::Factors(self.map_right(|x| x.mul_scalar(c))),
+            Binary::Div if !self.squared => Value::Factors(self.map_right(|x| x.div_scalar(c))),
+            // A number that f32 rounds to 0 goes the dense way, which looks at it.
+            Binary::DivOrZero if !self.squared && c as f32 != 0.0 => {
+                Value::Factors(self.map_right(|x| x.div_scalar(c)))
+            }
+            _ => Value::Dense(super::ops::binary_right(f, self.into_dense(), c)),
+        }
+    }
+
+    /// Multiplied or divided by one number for each example, `[B, 1]` or `[1, 1]`.
+    pub(super) fn scale(self, f: Binary, weights: Matrix) -> Value {
+        let per_example = weights.dims()[1] == 1;
+        if self.squared || !per_example {
+            return Value::Dense(super::ops::binary(f, self.into_dense(), weights));
+        }
+        let column = |w: Matrix| {
+            let rows = w.dims()[0];
+            w.reshape([rows, 1, 1])
+        };
+        match f {
+            Binary::Mul => Value::Factors(self.map_right(|x| x * column(weights))),
+            Binary::Div => Value::Factors(self.map_right(|x| x / column(weights))),
+            Binary::DivOrZero => {
+                // 0 / 0 is 0 for an example of zeros; anything else divided by 0 is infinite, and shows.
+                let nothing = self.is_zero().bool_and(super::ops::expand(
+                    weights.clone().equal_elem(0.0),
+                    [self.form.examples(), 1],
+                ));
+                let kept = self.map_right(|x| x / column(weights));
+                Value::Factors(kept.keep(nothing.bool_not()))
+            }
+            _ => Value::Dense(super::ops::binary(f, self.into_dense(), weights)),
+        }
+    }
+
+    /// The examples, `[B, 1]`, of which one of the factors is all zeros.
+    fn is_zero(&self) -> Mask {
+        let all_zero = |x: &Tensor<3>| {
+            let [examples, tokens, width] = x.dims();
+            let x = x.clone().reshape([examples, tokens * width]);
+            x.equal_elem(0.0).all_dim(1)
+        };
+        match &self.form {
+            Form::Outer { left, right } => all_zero(left).bool_or(all_zero(right)),
+            Form::Gather { d, .. } => all_zero(d),
+            other => other.clone().into_dense().equal_elem(0.0).all_dim(1),
+        }
+    }
+
+    /// The examples of the mask `[B, 1]`, and zeros in place of the others, whatever they are.
+    pub(super) fn keep(self, mask: Mask) -> Self {
+        let rows = mask.dims()[0];
+        let drop: Tensor<3, burn::tensor::Bool> = mask.bool_not().reshape([rows, 1, 1]);
+        self.map_both(|x| {
+            let drop = drop.clone().expand(x.dims());
+            x.mask_fill(drop, 0.0)
+        })
+    }
+
+    /// `[B, P] -> [1, P]`.
+    pub(super) fn over_examples(self, reduction: Reduction) -> Matrix {
+        let size = self.form.size();
+        #[allow(clippy::cast_precision_loss)] // batches are below 2^53
+        let divisor = match reduction {
+            Reduction::Sum => 1.0,
+            Reduction::Mean => self.form.examples() as f64,
+            _ => return reduce::over_examples(reduction, self.into_dense()),
+        };
+        if self.squared {
+            return reduce::over_examples(reduction, self.into_dense());
+        }
+        let sum = match self.form {
+            Form::Outer { left, right } => {
+                let [examples, tokens, rows] = left.dims();
+                let left = left.reshape([examples * tokens, rows]);
+                let columns = right.dims()[2];
+                let right = right.reshape([examples * tokens, columns]);
+                left.transpose().matmul(right).reshape([1, size])
+            }
+            Form::Gather { ids, d, rows } => {
+                let [examples, tokens, width] = d.dims();
+                let zeros = Tensor::<2>::zeros([rows, width], (&d.device(), d.dtype()));
+                let ids = ids.reshape([examples * tokens]);
+                let d = d.reshape([examples * tokens, width]);
+                let add = burn::tensor::IndexingUpdateOp::Add;
+                zeros.select_assign(0, ids, d, add).reshape([1, size])
+            }
+            other => return reduce::over_examples(reduction, other.into_dense()),
+        };
+        if divisor == 1.0 {
+            sum
+        } else {
+            sum.div_scalar(divisor)
+        }
+    }
+
+    /// `[B, P] -> [B, 1]`.
+    pub(super) fn over_elements(self, fold: Fold) -> Matrix {
+        if fold != Fold::Sum {
+            return reduce::over_elements(fold, self.into_dense());
+        }
+        let examples = self.form.examples();
+        match (self.form, self.squared) {
+            (Form::Outer { left, right }, true) => sq_norm_outer(left, right),
+            (Form::Gather { ids, d, .. }, true) => sq_norm_gather(ids, d),
+            (Form::Outer { left, right }, false) => {
+                let sums = left.sum_dim(2) * right.sum_dim(2);
+                sums.sum_dim(1).reshape([examples, 1])
+            }
+            (Form::Gather { d, .. }, false) => {
+                let [_, tokens, width] = d.dims();
+                reduce::over_elements(fold, d.reshape([examples, tokens * width]))
+            }
+            (form, squared) => {
+                let dense = Self { form, squared }.into_dense();
+                reduce::over_elements(fold, dense)
+            }
+        }
+    }
+}
+
+/// `sum_lr (sum_t left[b,t,l] right[b,t,r])^2`, `[B, 1]`.
+fn sq_norm_outer(left: Tensor<3>, right: Tensor<3>) -> Matrix {
+    let [examples, tokens, rows] = left.dims();
+    let columns = right.dims()[2];
+    if 2 * tokens * tokens <= rows * columns {
+        let left = left.clone().matmul(left.swap_dims(1, 2));
+        let right = right.clone().matmul(right.swap_dims(1, 2));
+        let products = (left * right).reshape([examples, tokens * tokens]);
+        reduce::over_elements(Fold::Sum, products)
+    } else {
+        let g = left.swap_dims(1, 2).matmul(right);
+        let g = g.reshape([examples, rows * columns]);
+        reduce::over_elements(Fold::Sum, g.clone() * g)
+    }
+}
+
+/// `sum_v |sum_(t: ids[b,t] = v) d[b,t]|^2`, `[B, 1]`: repeated ids add up before the square.
+fn sq_norm_gather(ids: Tensor<2, Int>, d: Tensor<3>) -> Matrix {
+    let [examples, tokens, _] = d.dims();
+    let products = d.clone().matmul(d.swap_dims(1, 2));
+    let row: Tensor<3, Int> = ids.clone().reshape([examples, tokens, 1]);
+    let column: Tensor<3, Int> = ids.reshape([examples, 1, tokens]);
+    let shape = [examples, tokens, tokens];
+    let different = row.expand(shape).not_equal(column.expand(shape));
+    let products = products.mask_fill(different, 0.0);
+    reduce::over_elements(Fold::Sum, products.reshape([examples, tokens * tokens]))
+}
