@@ -4,6 +4,16 @@
 //! outside [`per_example_grads`](crate::per_example_grads) it is that layer. Inside, it records its part of the per-example gradients;
 //! the [capture](crate::capture) module tells how.
 
+mod affine;
+mod bias;
+mod channels;
+mod conv2d;
 mod linear;
+mod scale;
+mod untracked;
+mod windows;
 
+pub use bias::Bias;
+pub use conv2d::Conv2d;
 pub use linear::Linear;
+pub use scale::Scale;

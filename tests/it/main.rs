@@ -4,6 +4,7 @@ mod capture;
 mod cases;
 mod errors;
 mod executors;
+mod layers;
 mod models;
 mod optimizer;
 mod parity;
