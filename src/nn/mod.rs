@@ -8,6 +8,7 @@ mod affine;
 mod bias;
 mod channels;
 mod conv2d;
+mod embedding;
 mod linear;
 mod scale;
 mod untracked;
@@ -15,5 +16,6 @@ mod windows;
 
 pub use bias::Bias;
 pub use conv2d::Conv2d;
+pub use embedding::Embedding;
 pub use linear::Linear;
 pub use scale::Scale;

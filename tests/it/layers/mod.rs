@@ -3,6 +3,7 @@
 //! One example at a time runs outside a capture, where a layer is burn's, so burn's forward and backward passes are the oracle.
 
 mod conv2d;
+mod embedding;
 mod scale;
 
 use burn::module::{Module, ModuleDisplay, ModuleMapper, ModuleVisitor, Param};
