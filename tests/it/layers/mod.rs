@@ -4,6 +4,7 @@
 
 mod conv2d;
 mod embedding;
+mod norms;
 mod scale;
 
 use burn::module::{Module, ModuleDisplay, ModuleMapper, ModuleVisitor, Param};
