@@ -6,6 +6,7 @@ mod conv2d;
 mod embedding;
 mod norms;
 mod scale;
+mod transformer;
 
 use burn::module::{Module, ModuleDisplay, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{DType, Gradients, Int, Tensor};
