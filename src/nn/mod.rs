@@ -5,10 +5,13 @@
 //! the [capture](crate::capture) module tells how.
 
 mod affine;
+mod batch_norm;
 mod bias;
 mod channels;
 mod conv2d;
 mod embedding;
+mod group_norm;
+mod instance_norm;
 mod layer_norm;
 mod linear;
 mod multi_head_attention;
@@ -20,9 +23,12 @@ mod transformer_encoder_layer;
 mod untracked;
 mod windows;
 
+pub use batch_norm::BatchNorm;
 pub use bias::Bias;
 pub use conv2d::Conv2d;
 pub use embedding::Embedding;
+pub use group_norm::GroupNorm;
+pub use instance_norm::InstanceNorm;
 pub use layer_norm::LayerNorm;
 pub use linear::Linear;
 pub use multi_head_attention::{MhaInput, MultiHeadAttention};

@@ -1,0 +1,107 @@
+//! Group normalization.
+
+use burn::module::{Module, Param};
+use burn::nn::{self, GroupNormConfig};
+use burn::tensor::{Device, Tensor};
+
+use super::affine::Affine;
+use super::channels::Features;
+use crate::capture::tape;
+
+/// Normalization over groups of channels of one example, as [`burn::nn::GroupNorm`].
+///
+/// # Shapes
+/// `gamma [num_channels]`, `beta [num_channels]`; input and output `[B, num_channels, ..]`. The axes after the channels are tokens.
+///
+/// # Forms
+/// `gamma` is held as tokens `d * x_hat [B, T, num_channels]`, `beta` as tokens `d [B, T, num_channels]`.
+///
+/// # Edge cases
+/// | case | what happens |
+/// |--|--|
+/// | f16 | normalized in f32, scaled and shifted in f16, as in burn |
+/// | `affine` off | no parameters: it is burn's layer |
+///
+/// # Example
+/// ```
+/// use burn::nn::GroupNormConfig;
+/// use burn::tensor::{Device, Distribution, Tensor};
+/// use pergrad::{check_per_example_grads, nn::GroupNorm};
+///
+/// let device = Device::default().autodiff();
+/// let layer = GroupNorm::new(&GroupNormConfig::new(2, 4), &device);
+/// let x = Tensor::<3>::random([3, 4, 5], Distribution::Default, &device);
+/// let losses = |m: &GroupNorm, b: std::ops::Range<usize>| {
+///     let y = m.forward(x.clone().slice([b])).powi_scalar(3);
+///     y.flatten::<2>(1, 2).sum_dim(1).flatten(0, 1)
+/// };
+/// check_per_example_grads(&layer, 3, losses, 1e-4).unwrap();
+/// ```
+#[derive(Module, Debug)]
+pub struct GroupNorm {
+    /// The scale, `[num_channels]`.
+    pub gamma: Option<Param<Tensor<1>>>,
+    /// The shift, `[num_channels]`.
+    pub beta: Option<Param<Tensor<1>>>,
+    /// The number of groups.
+    pub num_groups: usize,
+    /// The number of channels.
+    pub num_channels: usize,
+    /// Added to the variance.
+    pub epsilon: f64,
+    /// Whether scale and shift are used.
+    pub affine: bool,
+}
+
+impl GroupNorm {
+    /// A layer of burn's configuration.
+    pub fn new(config: &GroupNormConfig, device: &Device) -> Self {
+        config.init(device).into()
+    }
+
+    /// The forward pass, `[B, num_channels, ..] -> [B, num_channels, ..]`.
+    ///
+    /// # Panics
+    /// If the channels do not fit, as burn's layer does.
+    pub fn forward<const D: usize>(&self, input: Tensor<D>) -> Tensor<D> {
+        let mut layer = nn::GroupNorm::from(self.clone());
+        let whole = self.gamma.is_some() && self.beta.is_some();
+        if !tape::is_recording() || !self.affine || !whole {
+            return layer.forward(input);
+        }
+        layer.affine = false;
+        let affine = Affine {
+            scale: self.gamma.as_ref(),
+            shift: self.beta.as_ref(),
+            features: Features::Second,
+        };
+        let dtype = input.dtype();
+        affine.record(layer.forward(input), dtype)
+    }
+}
+
+impl From<nn::GroupNorm> for GroupNorm {
+    fn from(layer: nn::GroupNorm) -> Self {
+        Self {
+            gamma: layer.gamma,
+            beta: layer.beta,
+            num_groups: layer.num_groups,
+            num_channels: layer.num_channels,
+            epsilon: layer.epsilon,
+            affine: layer.affine,
+        }
+    }
+}
+
+impl From<GroupNorm> for nn::GroupNorm {
+    fn from(layer: GroupNorm) -> Self {
+        Self {
+            gamma: layer.gamma,
+            beta: layer.beta,
+            num_groups: layer.num_groups,
+            num_channels: layer.num_channels,
+            epsilon: layer.epsilon,
+            affine: layer.affine,
+        }
+    }
+}
