@@ -8,6 +8,7 @@ mod affine;
 mod batch_norm;
 mod bias;
 mod channels;
+mod conv1d;
 mod conv2d;
 mod embedding;
 mod group_norm;
@@ -25,6 +26,7 @@ mod windows;
 
 pub use batch_norm::BatchNorm;
 pub use bias::Bias;
+pub use conv1d::Conv1d;
 pub use conv2d::Conv2d;
 pub use embedding::Embedding;
 pub use group_norm::GroupNorm;
