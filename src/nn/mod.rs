@@ -10,6 +10,7 @@ mod bias;
 mod channels;
 mod conv1d;
 mod conv2d;
+mod conv_transpose2d;
 mod embedding;
 mod group_norm;
 mod instance_norm;
@@ -26,6 +27,7 @@ mod windows;
 
 pub use batch_norm::BatchNorm;
 pub use bias::Bias;
+pub use conv_transpose2d::ConvTranspose2d;
 pub use conv1d::Conv1d;
 pub use conv2d::Conv2d;
 pub use embedding::Embedding;

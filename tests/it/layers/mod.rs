@@ -5,6 +5,7 @@
 mod channel_norms;
 mod conv1d;
 mod conv2d;
+mod conv_transpose2d;
 mod embedding;
 mod norms;
 mod scale;
