@@ -8,6 +8,7 @@ mod conv2d;
 mod conv_transpose2d;
 mod embedding;
 mod norms;
+mod prelu;
 mod scale;
 mod transformer;
 
