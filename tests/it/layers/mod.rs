@@ -9,6 +9,7 @@ mod conv_transpose2d;
 mod embedding;
 mod norms;
 mod prelu;
+mod recurrent;
 mod scale;
 mod transformer;
 
