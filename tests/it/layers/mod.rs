@@ -3,6 +3,7 @@
 //! One example at a time runs outside a capture, where a layer is burn's, so burn's forward and backward passes are the oracle.
 
 mod channel_norms;
+mod composed;
 mod conv1d;
 mod conv2d;
 mod conv_transpose2d;
