@@ -23,6 +23,15 @@ pub enum Error {
         leaf: String,
     },
 
+    /// A copy of the model was used beside it.
+    #[error(
+        "`{leaf}` was used by another copy of the model (a clone from before a step, or a fork), whose gradients are not those of this model: freeze the copy with `no_grad()`, or compute its part outside the closure"
+    )]
+    AnotherCopy {
+        /// The parameter.
+        leaf: String,
+    },
+
     /// The closure did not return one loss for each example.
     #[error(
         "the closure returned {losses} loss{}, but `{leaf}` saw {examples} examples: return one loss for each example (`[B]`), without taking their mean or sum",

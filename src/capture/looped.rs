@@ -50,9 +50,13 @@ pub fn per_example_grads_looped<M: Module>(
         return Err(Error::NothingTrained);
     }
     let values = model::rows(model, &leaves);
+    if examples == 0 {
+        let losses = Tensor::zeros([0], (&values[0].device(), values[0].dtype()));
+        return Ok((losses, PerExampleGrads::empty(model, &leaves)?));
+    }
     let mut all_losses = Vec::with_capacity(examples);
     let mut all_rows: Vec<Vec<Tensor<2>>> = vec![Vec::with_capacity(examples); leaves.ids.len()];
-    let mut tracked = examples == 0;
+    let mut tracked = false;
     for example in 0..examples {
         let loss = losses(model, example..example + 1);
         if loss.dims() != [1] {
@@ -75,22 +79,13 @@ pub fn per_example_grads_looped<M: Module>(
         return Err(Error::LossNotTracked);
     }
     let entries = leaves.tree.leaves().iter().zip(&leaves.ids);
-    let entries = entries.zip(all_rows).zip(&values);
-    let entries = entries.map(|(((info, id), rows), value)| {
-        let rows = if rows.is_empty() {
-            Tensor::zeros([0, info.size()], (&value.device(), value.dtype()))
-        } else {
-            Tensor::cat(rows, 0)
-        };
-        LeafGrads::new(info.path.clone(), Some(*id), &info.shape, Form::Dense(rows))
+    let entries = entries.zip(all_rows);
+    let entries = entries.map(|((info, id), rows)| {
+        let form = Form::Dense(Tensor::cat(rows, 0));
+        LeafGrads::new(info.path.clone(), Some(*id), &info.shape, form)
     });
     let grads = PerExampleGrads::new(entries.collect())?;
-    let losses = if all_losses.is_empty() {
-        Tensor::zeros([0], (&values[0].device(), values[0].dtype()))
-    } else {
-        Tensor::cat(all_losses, 0)
-    };
-    Ok((losses, grads))
+    Ok((Tensor::cat(all_losses, 0), grads))
 }
 
 /// The ordinary gradient of each leaf as a row `[1, P]`.

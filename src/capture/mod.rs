@@ -11,12 +11,16 @@
 //! The closure returns the losses `[B]`, never their mean, so a factor B cannot go wrong. A trained parameter that was used
 //! outside these layers gets an ordinary gradient, which is how it is noticed, and is an error that names it.
 //!
+//! Inside the closure the layers' weights are out of reach of an ordinary `backward`; take other gradients before or after.
+//!
 //! [`per_example_grads_looped`] runs one example at a time; it works for every model and is the oracle of
 //! [`check_per_example_grads`].
 
 mod check;
 mod looped;
 pub mod tape;
+
+use std::collections::HashSet;
 
 use burn::module::{Module, ModuleVisitor, Param, ParamId};
 use burn::tensor::{Gradients, Tensor};
@@ -68,10 +72,10 @@ pub fn per_example_grads<M: Module>(
     let scope = Scope::enter()?;
     let losses = losses(model);
     let records = scope.finish()?;
-    if !losses.is_tracked() {
+    let examples = losses.dims()[0];
+    if !losses.is_tracked() && examples > 0 {
         return Err(Error::LossNotTracked);
     }
-    let examples = losses.dims()[0];
     let paths = model::paths(&leaves);
     for record in &records {
         // Another model in the closure is none of our business.
@@ -83,17 +87,27 @@ pub fn per_example_grads<M: Module>(
             });
         }
     }
+    if examples == 0 {
+        return Ok((losses.inner(), PerExampleGrads::empty(model, &leaves)?));
+    }
     let grads = losses.clone().sum().backward();
     if let Some(id) = tracked_outside(model, &leaves, &grads) {
         let leaf = paths[&id].clone();
         return Err(Error::NotCaptured { leaf });
     }
     let mut forms: Vec<Option<Form>> = vec![None; leaves.ids.len()];
+    let places = Places::of(model);
     for record in records {
         let Some(at) = leaves.position(record.param) else {
             continue;
         };
-        if let Some(new) = record.form(&grads) {
+        if !places.holds(record.param, record.place.address)
+            && !is_in(model, record.param, &(record.place.probe)())
+        {
+            let leaf = paths[&record.param].clone();
+            return Err(Error::AnotherCopy { leaf });
+        }
+        if let Some(new) = (record.read)(&grads) {
             forms[at] = Some(match forms[at].take() {
                 Some(sum) => sum.join(new),
                 None => new,
@@ -112,6 +126,49 @@ pub fn per_example_grads<M: Module>(
     });
     let grads = PerExampleGrads::new(entries.collect())?;
     Ok((losses.inner(), grads))
+}
+
+/// Where the parameters of a model lie in memory.
+#[derive(Default)]
+struct Places(HashSet<(ParamId, usize)>);
+
+impl Places {
+    fn of<M: Module>(model: &M) -> Self {
+        let mut places = Self::default();
+        model.visit(&mut places);
+        places
+    }
+
+    fn holds(&self, id: ParamId, address: usize) -> bool {
+        self.0.contains(&(id, address))
+    }
+}
+
+impl ModuleVisitor for Places {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        self.0.insert((param.id, std::ptr::from_ref(param).addr()));
+    }
+}
+
+/// Whether a parameter of the model is the tensor that these gradients reach.
+fn is_in<M: Module>(model: &M, id: ParamId, grads: &Gradients) -> bool {
+    struct Find<'a> {
+        id: ParamId,
+        grads: &'a Gradients,
+        found: bool,
+    }
+    impl ModuleVisitor for Find<'_> {
+        fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+            self.found |= param.id == self.id && param.val().grad(self.grads).is_some();
+        }
+    }
+    let mut visitor = Find {
+        id,
+        grads,
+        found: false,
+    };
+    model.visit(&mut visitor);
+    visitor.found
 }
 
 /// The first trained parameter that got an ordinary gradient.

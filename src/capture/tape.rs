@@ -23,19 +23,30 @@ struct Tape {
 /// One use of a parameter.
 pub(crate) struct Record {
     pub(crate) param: ParamId,
+    pub(crate) place: Place,
     /// The length of axis 0 of the layer's output.
     pub(crate) examples: usize,
-    read: Read,
+    pub(crate) read: Read,
+}
+
+/// Which of the tensors that carry one parameter id was used. A clone from before a step, or a fork, has the ids of the model but is
+/// another tensor.
+pub(crate) struct Place {
+    /// Where the parameter lies in memory: in the model itself, most often.
+    pub(crate) address: usize,
+    /// A backward pass that reaches this tensor and no other: it tells whether a parameter elsewhere is the same tensor.
+    pub(crate) probe: Box<dyn FnOnce() -> Gradients>,
 }
 
 /// Makes the per-example gradients from the output gradient; nothing if the losses do not depend on the layer.
-type Read = Box<dyn FnOnce(&Gradients) -> Option<Form>>;
+pub(crate) type Read = Box<dyn FnOnce(&Gradients) -> Option<Form>>;
 
 /// How the per-example gradients of a parameter follow from the gradient `d [B, ..]` at a layer's output.
 ///
 /// For layers of one's own; see [`record`].
 pub struct Use<const D: usize> {
     param: ParamId,
+    place: Place,
     form: Box<dyn FnOnce(Tensor<D>) -> Form>,
 }
 
@@ -54,8 +65,17 @@ impl<const D: usize> Use<D> {
         param: &Param<Tensor<P>>,
         form: impl FnOnce(Tensor<D>) -> Form + 'static,
     ) -> Self {
+        let value = param.val();
         Self {
             param: param.id,
+            place: Place {
+                address: std::ptr::from_ref(param).addr(),
+                probe: Box::new(move || {
+                    let size = value.shape().num_elements().min(1);
+                    let first = value.flatten::<1>(0, P - 1).narrow(0, 0, size);
+                    first.sum().backward()
+                }),
+            },
             form: Box::new(form),
         }
     }
@@ -157,24 +177,18 @@ pub fn record<const D: usize>(
     let sink = Rc::new(sink);
     TAPE.with_borrow_mut(|tape| {
         let Some(tape) = tape else { return };
-        for Use { param, form } in uses {
+        for Use { param, place, form } in uses {
             let sink = sink.clone();
             let read: Read = Box::new(move |grads| Some(form(sink.grad(grads)?)));
             tape.records.push(Record {
                 param,
+                place,
                 examples,
                 read,
             });
         }
     });
     z
-}
-
-impl Record {
-    /// The per-example gradients of this use, or nothing if the losses do not depend on it.
-    pub(crate) fn form(self, grads: &Gradients) -> Option<Form> {
-        (self.read)(grads)
-    }
 }
 
 /// `[B, .., F]` as B examples of T tokens of F features.

@@ -62,6 +62,18 @@ impl PerExampleGrads {
         Ok(Self { examples, leaves })
     }
 
+    /// The gradients of no examples.
+    pub(crate) fn empty<M: Module>(model: &M, leaves: &ModelLeaves) -> Result<Self, Error> {
+        let values = model::rows(model, leaves);
+        let entries = leaves.tree.leaves().iter().zip(&leaves.ids).zip(values);
+        let entries = entries.map(|((info, id), value)| {
+            let options = (&value.device(), value.dtype());
+            let form = Form::Dense(Tensor::zeros([0, info.size()], options));
+            LeafGrads::new(info.path.clone(), Some(*id), &info.shape, form)
+        });
+        Self::new(entries.collect())
+    }
+
     /// Gradients from tensors of your own, by the paths of the leaves.
     ///
     /// # Example

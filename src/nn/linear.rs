@@ -5,6 +5,7 @@ use burn::nn::{self, LinearConfig};
 use burn::tensor::module::linear;
 use burn::tensor::{Device, Tensor};
 
+use super::untracked::{trained, untracked};
 use crate::capture::tape::{self, Use, by_token};
 use crate::error::Error;
 use crate::grads::form::Form;
@@ -48,7 +49,7 @@ impl Linear {
         let weight = self.weight.val();
         let bias = self.bias.as_ref().map(Param::val);
         if !tape::is_recording() {
-            return linear(input, weight, bias);
+            return forward(input, weight, bias);
         }
         if D < 2 {
             tape::fail(Error::NoBatchAxis { layer: "Linear" });
@@ -56,19 +57,34 @@ impl Linear {
         }
         let device = self.weight.val().device();
         let mut uses = Vec::new();
-        if self.weight.is_require_grad() {
+        if trained(Some(&self.weight)).is_some() {
             let left = by_token(input.clone().inner());
             uses.push(Use::new(&self.weight, move |d| Form::Outer {
                 left,
                 right: by_token(d),
             }));
         }
-        if let Some(bias) = self.bias.as_ref().filter(|b| b.is_require_grad()) {
+        if let Some(bias) = trained(self.bias.as_ref()) {
             uses.push(Use::new(bias, |d| Form::Tokens(by_token(d))));
         }
-        let z = linear(input, weight.inner(), bias.map(Tensor::inner));
-        tape::record(z, device, uses)
+        let weight = untracked(&self.weight).val();
+        let bias = self.bias.as_ref().map(|bias| untracked(bias).val());
+        tape::record(forward(input, weight, bias), device, uses)
     }
+}
+
+/// burn's `linear`, which does not survive an empty batch of more than two axes on Flex.
+fn forward<const D: usize>(
+    input: Tensor<D>,
+    weight: Tensor<2>,
+    bias: Option<Tensor<1>>,
+) -> Tensor<D> {
+    let mut shape = input.dims();
+    if shape.contains(&0) {
+        shape[D - 1] = weight.dims()[1];
+        return Tensor::zeros(shape, (&input.device(), input.dtype()));
+    }
+    linear(input, weight, bias)
 }
 
 impl From<nn::Linear> for Linear {

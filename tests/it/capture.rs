@@ -115,6 +115,14 @@ fn a_tied_weight_is_one_leaf_and_adds_its_uses_up() {
         numbers(model.up.weight.val()),
         numbers(model.down.weight.val())
     );
+
+    // And they are still one tensor: both ways see both uses after a step, and so does an ordinary backward pass.
+    check_per_example_grads(&model, 3, losses, 1e-5).unwrap();
+    let (_, grads) = per_example_grads(&model, |m| losses(m, 0..3)).unwrap();
+    let ordinary = GradientsParams::from_grads(losses(&model, 0..3).sum().backward(), &model);
+    let ordinary = ordinary.get::<2>(model.up.weight.id).unwrap();
+    let sum = grads.leaf::<3>("up.weight").unwrap().sum_dim(0);
+    assert_close(&numbers(sum), &numbers(ordinary), 1e-5);
 }
 
 #[test]
@@ -200,4 +208,126 @@ fn gradient_checkpointing_changes_nothing() {
     let mut optimizer = pergrad::Optimizer::new(pergrad::prelude::sgd(0.1)).unwrap();
     let model = optimizer.step(model, grads).unwrap();
     check_per_example_grads(&model, 3, |m, b| m.losses(x.clone().slice([b])), 1e-5).unwrap();
+}
+
+#[test]
+fn a_weight_that_is_computed_from_a_trained_one_is_refused_and_not_zero() {
+    let mut layer = Linear::new(&LinearConfig::new(2, 2).with_bias(false), &device());
+    let x = random([3, 2], DType::F32, &device());
+    let (base, x) = (layer.clone(), &x);
+    let error = per_example_grads(&base, |m| {
+        layer.weight = m.weight.clone().map(|w| w.mul_scalar(2.0));
+        per_example_loss(layer.forward(x.clone()))
+    })
+    .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("`weight` is trained, but it was used outside"),
+        "{error}"
+    );
+}
+
+#[test]
+fn another_copy_of_the_model_is_refused_and_a_clone_is_the_model() {
+    let model = Mlp::new(2, 3, 2, &device());
+    let x = random([3, 2], DType::F32, &device());
+    let target = model.clone().fork(&device());
+    let error =
+        per_example_grads(&model, |m| m.losses(x.clone()) + target.losses(x.clone())).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("was used by another copy of the model"),
+        "{error}"
+    );
+
+    let frozen = target.no_grad();
+    let losses = |m: &Mlp, b: std::ops::Range<usize>| {
+        let x = x.clone().slice([b]);
+        m.clone().losses(x.clone()) + frozen.losses(x)
+    };
+    check_per_example_grads(&model, 3, losses, 1e-5).unwrap();
+}
+
+#[test]
+fn another_model_in_the_closure_may_see_another_batch() {
+    let (model, other) = (Mlp::new(2, 3, 2, &device()), Mlp::new(2, 3, 2, &device()));
+    let (x, y) = (
+        random([3, 2], DType::F32, &device()),
+        random([5, 2], DType::F32, &device()),
+    );
+    let losses = |m: &Mlp, b: std::ops::Range<usize>| {
+        m.losses(x.clone().slice([b])) + other.losses(y.clone()).mean()
+    };
+    check_per_example_grads(&model, 3, losses, 1e-5).unwrap();
+}
+
+#[test]
+fn one_example_at_a_time_inside_a_capture_is_refused() {
+    let model = Mlp::new(2, 3, 2, &device());
+    let x = random([3, 2], DType::F32, &device());
+    let mut inner = None;
+    per_example_grads(&model, |m| {
+        inner = Some(
+            per_example_grads_looped(m, 3, |m, b| m.losses(x.clone().slice([b]))).unwrap_err(),
+        );
+        m.losses(x.clone())
+    })
+    .unwrap();
+    assert_eq!(inner, Some(pergrad::Error::Nested));
+}
+
+#[test]
+fn an_empty_batch_of_tokens_is_empty() {
+    let layer = Linear::new(&LinearConfig::new(2, 3), &device());
+    let x = Tensor::<3>::zeros([0, 4, 2], &device());
+    assert_eq!(layer.forward(x.clone()).dims(), [0, 4, 3]);
+    let result = per_example_grads(&layer, |m| {
+        m.forward(x)
+            .sum_dim(2)
+            .sum_dim(1)
+            .slice([0..0, 0..1, 0..1])
+            .flatten::<1>(0, 2)
+    });
+    let (losses, grads) = result.unwrap();
+    assert_eq!((losses.dims(), grads.examples()), ([0], 0));
+}
+
+#[test]
+fn many_tokens_in_half_precision_add_up_in_f32() {
+    // 5000 ones: a sum in f16 stalls at 2048.
+    for (inputs, outputs) in [(1, 1), (64, 1), (1, 64), (64, 64)] {
+        let config = LinearConfig::new(inputs, outputs);
+        let layer = cast(Linear::new(&config, &device()), DType::F16);
+        let x = Tensor::<3>::ones([1, 5000, inputs], (&device(), DType::F16));
+        let (_, grads) =
+            per_example_grads(&layer, |m| m.forward(x).sum_dim(2).sum_dim(1).reshape([1])).unwrap();
+        for gradient in [
+            grads
+                .leaf::<3>("weight")
+                .unwrap()
+                .reshape([inputs * outputs]),
+            grads.leaf::<2>("bias").unwrap().reshape([outputs]),
+        ] {
+            assert!(numbers(gradient).iter().all(|g| (g - 5000.0).abs() < 4.0));
+        }
+    }
+}
+
+#[test]
+fn the_check_finds_a_small_wrong_example_beside_a_large_one() {
+    let mut layer = Linear::new(&LinearConfig::new(1, 1).with_bias(false), &device());
+    layer.weight = Param::from_tensor(Tensor::ones([1, 1], &device()));
+    let x = Tensor::<2>::from_floats([[1e6], [1.0], [1.0]], &device());
+    // Twice the loss for the second example, but only when all are there.
+    let losses = |m: &Linear, b: std::ops::Range<usize>| {
+        let y = m.forward(x.clone().slice([b.clone()])).reshape([b.len()]);
+        if b.len() == 3 {
+            y * Tensor::from_floats([1.0, 2.0, 1.0], &device())
+        } else {
+            y
+        }
+    };
+    assert!(check_per_example_grads(&layer, 3, losses, 1e-5).is_err());
 }

@@ -419,3 +419,62 @@ fn tree_like(tree: &ParamTree, dtype: Dtype) -> ParamTree {
     let leaves = tree.leaves().iter().cloned();
     ParamTree::new(leaves.map(|leaf| LeafInfo { dtype, ..leaf }).collect()).unwrap()
 }
+
+/// Divides one leaf by the norm over all, and leaves the other as it is.
+#[derive(Clone, Debug)]
+struct NormalizeOne;
+
+impl Transform<PerExample> for NormalizeOne {
+    type Out = pergrad::transforms::Aggregated;
+
+    fn trace(&self, g: Value<PerExample>, cx: &mut Tracer) -> Value<Self::Out> {
+        let g = g.mean();
+        cx.choose(&Leaves::matching("leaf0"), &(&g / g.norm()), &g)
+    }
+}
+
+#[test]
+fn a_norm_over_all_leaves_counts_the_leaves_that_do_not_read_it() {
+    let program = program(&NormalizeOne).unwrap();
+    let mut input = StepInput::default();
+    for (path, g) in [("leaf0", 3.0), ("leaf1", 4.0)] {
+        input
+            .grads
+            .insert(path.into(), HostTensor::new([1, 1], [g]));
+        input.params.insert(path.into(), HostTensor::zeros([1]));
+    }
+    let tree = tree(&[1, 1], Dtype::F64);
+    let mut burn = HostRunner::new(&program, &tree, &Device::default()).unwrap();
+    let updates = burn.step(&input).unwrap().updates;
+    assert_close(&updates["leaf0"].values, &[0.6], 1e-12);
+    assert_eq!(updates["leaf1"].values, [4.0]);
+}
+
+#[test]
+fn the_variance_of_copies_is_zero() {
+    let program = program(&variance(0)).unwrap();
+    let mut input = StepInput::default();
+    input
+        .grads
+        .insert("leaf0".into(), HostTensor::new([100, 1], [0.1; 100]));
+    input.params.insert("leaf0".into(), HostTensor::zeros([1]));
+    let tree = tree(&[1], Dtype::F32);
+    let mut burn = HostRunner::new(&program, &tree, &Device::default()).unwrap();
+    let variance = burn.step(&input).unwrap().updates["leaf0"].values[0];
+    // The mean of the copies is off by a rounding; its square, 1e-16 or so, must not stay in the variance.
+    assert!((0.0..1e-17).contains(&variance), "{variance:e}");
+}
+
+#[test]
+fn parameters_that_do_not_fit_are_named_as_parameters() {
+    let program = program(&mean()).unwrap();
+    let mut input = StepInput::default();
+    input
+        .grads
+        .insert("leaf0".into(), HostTensor::new([1, 1], [1.0]));
+    let mut burn = HostRunner::new(&program, &tree(&[1], Dtype::F32), &Device::default()).unwrap();
+    let missing = burn.step(&input).unwrap_err().to_string();
+    let tree = tree(&[1], Dtype::F64);
+    let mut reference = Reference::<f64>::new(&program, &tree).unwrap();
+    assert_eq!(missing, reference.step(&input).unwrap_err().to_string());
+}

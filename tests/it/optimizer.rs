@@ -200,3 +200,95 @@ fn metrics_can_be_read_after_a_step() {
         [2.0]
     );
 }
+
+/// The same two layers in two orders.
+#[derive(Module, Debug)]
+struct Ab {
+    a: Linear,
+    b: Linear,
+}
+
+#[derive(Module, Debug)]
+struct Ba {
+    b: Linear,
+    a: Linear,
+}
+
+#[test]
+fn state_follows_its_leaf_when_the_order_of_leaves_changes() {
+    let layer = || Linear::new(&LinearConfig::new(1, 1).with_bias(false), &device());
+    let grads = |a: f32, b: f32| {
+        PerExampleGrads::builder()
+            .leaf("a.weight", Tensor::<3>::full([1, 1, 1], a, &device()))
+            .leaf("b.weight", Tensor::<3>::full([1, 1, 1], b, &device()))
+            .build()
+            .unwrap()
+    };
+    let mut optimizer = Optimizer::new(chain((mean(), trace(1.0)))).unwrap();
+    optimizer
+        .update(
+            &Ab {
+                a: layer(),
+                b: layer(),
+            },
+            &grads(1.0, 100.0),
+        )
+        .unwrap();
+    let other = Ba {
+        a: layer(),
+        b: layer(),
+    };
+    let updates = optimizer.update(&other, &grads(0.0, 0.0)).unwrap();
+    assert_eq!(numbers(updates.leaf::<2>("a.weight").unwrap()), [1.0]);
+    assert_eq!(numbers(updates.leaf::<2>("b.weight").unwrap()), [100.0]);
+}
+
+#[test]
+fn a_refused_model_leaves_the_state_alone() {
+    let decay = add_decayed_weights(0.1).mask(Leaves::Paths([("weight".to_owned(), true)].into()));
+    let mut optimizer = Optimizer::new(chain((mean(), trace(1.0), decay))).unwrap();
+    let model = Linear::new(&LinearConfig::new(1, 1).with_bias(false), &device());
+    let grads = |path: &str| {
+        let g = Tensor::<3>::ones([1, 1, 1], &device());
+        PerExampleGrads::builder().leaf(path, g).build().unwrap()
+    };
+    optimizer.update(&model, &grads("weight")).unwrap();
+    let before = optimizer.state(&model).unwrap();
+    let wrong = Mlp::new(1, 1, 1, &device());
+    let wrong = Ab {
+        a: wrong.first,
+        b: wrong.second,
+    };
+    assert!(optimizer.update(&wrong, &grads("a.weight")).is_err());
+    assert!(optimizer.state(&wrong).is_err());
+    assert_eq!(optimizer.state(&model).unwrap(), before);
+}
+
+#[test]
+fn a_leaf_without_elements_is_trained_like_any_other() {
+    let mut model = Mlp::new(1, 3, 2, &device());
+    model.first.weight = burn::module::Param::from_tensor(Tensor::zeros([0, 3], &device()));
+    let grads = PerExampleGrads::builder()
+        .leaf("first.weight", Tensor::<3>::zeros([2, 0, 3], &device()))
+        .leaf("first.bias", Tensor::<2>::ones([2, 3], &device()))
+        .leaf("second.weight", Tensor::<3>::ones([2, 3, 2], &device()))
+        .leaf("second.bias", Tensor::<2>::ones([2, 2], &device()))
+        .build()
+        .unwrap();
+    let mut optimizer = Optimizer::new(chain((clip_per_example(1.0), adam(0.1)))).unwrap();
+    let updates = optimizer.update(&model, &grads).unwrap();
+    assert_eq!(updates.leaf::<2>("first.weight").unwrap().dims(), [0, 3]);
+    let model = optimizer.step(model, grads).unwrap();
+    assert_eq!(model.first.weight.val().dims(), [0, 3]);
+}
+
+#[test]
+fn an_unused_parameter_has_a_gradient_of_zeros_for_an_aggregated_optimizer_too() {
+    let model = Mlp::new(3, 2, 2, &device());
+    let loss = per_example_loss(model.first.forward(random([4, 3], DType::F32, &device()))).mean();
+    let grads = GradientsParams::from_grads(loss.backward(), &model);
+    let before = numbers(model.second.weight.val());
+    let mut optimizer = Optimizer::aggregated(adam(0.1)).unwrap();
+    let model = optimizer.step(model, grads).unwrap();
+    assert_eq!(numbers(model.second.weight.val()), before);
+}

@@ -137,3 +137,40 @@ fn a_link_from_outside_is_named_by_its_type() {
     ));
     insta::assert_snapshot!(program(&chain).unwrap_err(), @"`preconditioned_clip.bound` must be a number that is not negative (infinity is allowed), but it is -1");
 }
+
+/// A link that keeps a value from one trace for the next.
+#[derive(Debug, Default)]
+struct Memo(std::cell::RefCell<Option<Value<Aggregated>>>);
+
+impl Transform<PerExample> for Memo {
+    type Out = Aggregated;
+
+    fn trace(&self, x: Value<PerExample>, _cx: &mut Tracer) -> Value<Aggregated> {
+        self.0.borrow_mut().get_or_insert_with(|| x.mean()).clone()
+    }
+}
+
+#[test]
+#[should_panic(expected = "a value of one program was used in another")]
+fn a_value_kept_from_another_trace_is_refused() {
+    let memo = Memo::default();
+    assert!(program(&memo).is_ok());
+    let _ = program(&chain((sign(), &memo)));
+}
+
+/// A link that asks for state and forgets it.
+#[derive(Clone, Debug)]
+struct Forgetful;
+
+impl Transform<Aggregated> for Forgetful {
+    type Out = Aggregated;
+
+    fn trace(&self, x: Value<Aggregated>, cx: &mut Tracer) -> Value<Aggregated> {
+        x + cx.slot::<pergrad_transforms::Leaf>("past", 0.0).before()
+    }
+}
+
+#[test]
+fn state_that_is_never_set_is_refused() {
+    insta::assert_snapshot!(program(&chain((mean(), Forgetful))).unwrap_err(), @"`forgetful` asks for the state `forgetful.past` but never sets it: call `set` with the next value, or use `state`");
+}
