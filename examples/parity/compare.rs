@@ -1,5 +1,7 @@
 //! Comparing what came with what should come.
 
+use std::collections::BTreeMap;
+
 use pergrad::transforms::Dtype;
 use pergrad::transforms::runner::HostTree;
 
@@ -11,12 +13,14 @@ use super::golden::Case;
 /// * f32 against an f64 case: `|got - want| <= 1e-5 |want| + 1e-6 largest`. `largest` is the largest element that is wanted
 ///   anywhere in the case. In the cases `_mixed`, `_tiny` and `_huge`, whose elements differ by many orders of magnitude, it
 ///   is the largest one at the same position over the steps, or small elements would not be compared at all.
+/// * models: [`of_model`](Self::of_model).
 ///
 /// The looser 1e-4 for decays of 0.999 is not needed: `1 - decay^t` is computed in f64 whatever the dtype.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Tolerance {
     OfCase { rtol: f64, atol: f64 },
     OfF32 { by_position: bool },
+    OfModel { rtol: f64, atol: f64, share: f64 },
 }
 
 impl Tolerance {
@@ -33,6 +37,18 @@ impl Tolerance {
         }
     }
 
+    /// For models, in f64 that of the case. In f32 their products and sums lose more than a chain does, so elements are held
+    /// against the largest of their tensor ([`Scale::by_leaf`]), to 1e-4. Burn's `RmsNorm` computes its root mean square in f32
+    /// whatever the dtype, so a model with one is held to 1e-6 of the largest element in f64.
+    pub(crate) fn of_model(case: &Case, dtype: Dtype, f32_inside: bool) -> Self {
+        let (rtol, atol, share) = match dtype {
+            Dtype::F64 if !f32_inside => (case.rtol, case.atol, 0.0),
+            Dtype::F64 => (0.0, 0.0, 1e-6),
+            _ => (0.0, 0.0, 1e-4),
+        };
+        Self::OfModel { rtol, atol, share }
+    }
+
     /// The same with another relative tolerance, where it belongs to the case.
     pub(crate) fn with_rtol(self, rtol: Option<f64>) -> Self {
         match (self, rtol) {
@@ -45,6 +61,7 @@ impl Tolerance {
         let (rtol, atol) = match self {
             Self::OfCase { rtol, atol } => (rtol, atol),
             Self::OfF32 { .. } => (1e-5, 1e-6 * scale),
+            Self::OfModel { rtol, atol, share } => (rtol, atol + share * scale),
         };
         // NaN equals NaN, and infinities are equal or not.
         got == want
@@ -57,6 +74,7 @@ impl Tolerance {
 #[derive(Debug)]
 pub(crate) enum Scale {
     Everywhere(f64),
+    ByLeaf(BTreeMap<String, f64>),
     ByPosition(HostTree),
 }
 
@@ -88,9 +106,21 @@ impl Scale {
         Self::Everywhere(largest(tensors.flat_map(|t| &t.values)))
     }
 
+    /// The largest element of each tensor, but not less than a hundredth of the largest of all: a tensor whose elements cancel
+    /// to zero, such as the gradient of the bias of attention keys, is as exact as what cancels.
+    pub(crate) fn by_leaf(set: &HostTree) -> Self {
+        let all = largest(set.values().flat_map(|tensor| &tensor.values));
+        let leaves = set.iter().map(|(path, tensor)| {
+            let scale = largest(&tensor.values).max(all / 100.0);
+            (path.clone(), scale)
+        });
+        Self::ByLeaf(leaves.collect())
+    }
+
     fn at(&self, path: &str, position: usize) -> f64 {
         match self {
             Self::Everywhere(scale) => *scale,
+            Self::ByLeaf(scales) => scales.get(path).copied().unwrap_or(0.0),
             Self::ByPosition(tree) => tree
                 .get(path)
                 .and_then(|tensor| tensor.values.get(position))
@@ -109,7 +139,8 @@ pub(crate) fn largest<'a>(values: impl IntoIterator<Item = &'a f64>) -> f64 {
 /// What has been compared so far.
 #[derive(Debug, Default)]
 pub(crate) struct Comparison {
-    /// The largest relative error. An error where 0 is wanted counts relative to the largest number beside it.
+    /// The largest relative error. An error where 0 is wanted counts relative to the largest number beside it, and every error
+    /// of a model relative to the scale of its tensor.
     pub(crate) worst: f64,
     pub(crate) elements: usize,
     /// The first difference.
@@ -166,7 +197,11 @@ impl Comparison {
             if got == want || got.is_nan() && want.is_nan() {
                 continue;
             }
-            let size = if want == 0.0 { beside } else { want.abs() };
+            let size = match tolerance {
+                Tolerance::OfModel { .. } => scale(position),
+                _ if want == 0.0 => beside,
+                _ => want.abs(),
+            };
             let error = (got - want).abs() / size;
             self.worst = self
                 .worst

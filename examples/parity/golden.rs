@@ -39,6 +39,7 @@ pub(crate) enum Data {
     Transform(TransformCase),
     Schedule(ScheduleCase),
     Statistics(StatisticsCase),
+    Model(Box<ModelCase>),
     /// A kind of case that this reader does not know.
     Unknown,
 }
@@ -72,6 +73,21 @@ pub(crate) struct StatisticsCase {
     pub(crate) stats: BTreeMap<String, Value>,
 }
 
+/// A model, a batch, and what comes out: outputs, losses and the gradients of the losses.
+#[derive(Debug)]
+pub(crate) struct ModelCase {
+    pub(crate) model: Call,
+    pub(crate) params: HostTree,
+    /// `[B, ..]`, as the other tensors.
+    pub(crate) inputs: HostTensor,
+    pub(crate) targets: HostTensor,
+    pub(crate) outputs: HostTensor,
+    pub(crate) losses: Vec<f64>,
+    pub(crate) grads: HostTree,
+    /// Over all leaves.
+    pub(crate) squared_norms: Vec<f64>,
+}
+
 /// A function of the library and its keyword arguments.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Call {
@@ -88,6 +104,12 @@ struct RawCase {
     transform: Option<Call>,
     schedule: Option<Call>,
     stats: Option<BTreeMap<String, Value>>,
+    model: Option<Call>,
+    inputs: Option<Value>,
+    targets: Option<Value>,
+    outputs: Option<Value>,
+    losses: Option<Vec<Number>>,
+    squared_norms: Option<Vec<Number>>,
     params: Option<Value>,
     grads: Option<Value>,
     updates: Option<Value>,
@@ -132,6 +154,17 @@ impl TryFrom<RawCase> for Case {
                 grads: tree(&need(&raw.grads, "grads")?)?,
                 stats,
             })
+        } else if let Some(model) = raw.model {
+            Data::Model(Box::new(ModelCase {
+                model,
+                params: tree(&need(&raw.params, "params")?)?,
+                inputs: tensor(&need(&raw.inputs, "inputs")?)?,
+                targets: tensor(&need(&raw.targets, "targets")?)?,
+                outputs: tensor(&need(&raw.outputs, "outputs")?)?,
+                losses: numbers(raw.losses),
+                grads: tree(&need(&raw.grads, "grads")?)?,
+                squared_norms: numbers(raw.squared_norms),
+            }))
         } else {
             Data::Unknown
         };

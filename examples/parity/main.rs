@@ -7,7 +7,8 @@
 //!
 //! Each case of a golden file is turned into a chain from the catalogue and runs on the reference (plain loops on the host)
 //! and on burn's CPU backend Flex. A line says how far the updates are from those of the library; a function that has no
-//! link here is reported as unsupported, never as ok. See `tests/golden/README.md` for the files.
+//! link here is reported as unsupported, never as ok. Models are built from `pergrad::nn` and their per-example gradients are
+//! captured and taken one example at a time. See `tests/golden/README.md` for the files.
 
 mod compare;
 mod convert;
@@ -16,6 +17,7 @@ mod golden;
 mod leaves;
 mod link;
 mod measure;
+mod models;
 mod per_example;
 mod report;
 mod run;
@@ -35,7 +37,8 @@ Compares the cases of golden files with the chains of this crate, on every execu
 
   --f32             run in f32 with |got - want| <= 1e-5 |want| + 1e-6 times the largest element
                     of the case (in the cases _mixed, _tiny and _huge: at the same position over the steps);
-                    cases that the library computed in f32, and schedules, keep their own tolerance
+                    cases that the library computed in f32, and schedules, keep their own tolerance;
+                    models have 1e-4 times the largest element of each tensor
   --only SUBSTRING  only the cases whose name contains it
 
 The exit status is 1 if a case failed.";

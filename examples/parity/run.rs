@@ -13,7 +13,7 @@ use super::golden::{Case, Data, File, ScheduleCase, TransformCase, tree};
 use super::leaves::{in_order, param_tree};
 use super::measure::catalogue;
 use super::report::{Line, Outcome};
-use super::{per_example, schedule, statistics};
+use super::{models, per_example, schedule, statistics};
 
 /// Runs the cases of a file in f64 or f32, in order.
 pub(crate) fn run(file: &File, dtype: Dtype) -> Vec<Line> {
@@ -23,6 +23,9 @@ pub(crate) fn run(file: &File, dtype: Dtype) -> Vec<Line> {
         Data::Transform(data) => vec![transform(case, data, dtype, &catalogue)],
         Data::Schedule(data) => vec![on_host(case, data)],
         Data::Statistics(data) => statistics::lines(case, data, dtype, &catalogue),
+        Data::Model(data) => {
+            vec![line(case, models::outcome(case, data, dtype))]
+        }
         Data::Unknown => {
             let reason = "this reader does not know this kind of case";
             let outcome = Outcome::Unsupported(Unsupported::new("case", reason));

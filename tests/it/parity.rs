@@ -1,4 +1,5 @@
-//! The golden values of the Python libraries, on the reference and on Flex, in f64 and in f32.
+//! The golden values of the Python libraries, in f64 and in f32: chains on the reference and on Flex, per-example gradients of
+//! models on Flex, captured and one example at a time.
 //!
 //! The comparison itself is that of the example `parity`.
 
@@ -16,6 +17,8 @@ mod leaves;
 mod link;
 #[path = "../../examples/parity/measure.rs"]
 mod measure;
+#[path = "../../examples/parity/models/mod.rs"]
+mod models;
 #[path = "../../examples/parity/per_example.rs"]
 mod per_example;
 #[path = "../../examples/parity/report.rs"]
@@ -174,6 +177,31 @@ fn schedules_agree_with_optax() {
     ");
 }
 
+#[test]
+fn dense_models_agree_with_jax() {
+    insta::assert_snapshot!(counts("models_dense.json"), @"22 ok, 0 failed, 0 unsupported");
+}
+
+#[test]
+fn convolutions_agree_with_jax() {
+    insta::assert_snapshot!(counts("models_conv.json"), @"15 ok, 0 failed, 0 unsupported");
+}
+
+#[test]
+fn embeddings_agree_with_jax() {
+    insta::assert_snapshot!(counts("models_embedding.json"), @"6 ok, 0 failed, 0 unsupported");
+}
+
+#[test]
+fn models_with_norms_agree_with_jax() {
+    insta::assert_snapshot!(counts("models_norm.json"), @"7 ok, 0 failed, 0 unsupported");
+}
+
+#[test]
+fn transformers_agree_with_jax() {
+    insta::assert_snapshot!(counts("models_transformer.json"), @"6 ok, 0 failed, 0 unsupported");
+}
+
 /// A file with one step of SGD, or of whatever `transform` says, with the update `-0.5` and the parameter `end`.
 fn one_step(transform: &str, end: f64) -> File {
     let text = format!(
@@ -211,5 +239,58 @@ fn what_has_no_link_is_never_ok() {
     for transform in transforms {
         let (summary, _) = run(&one_step(transform, 0.5), Dtype::F64);
         assert_eq!((summary.ok, summary.unsupported), (0, 1), "{transform}");
+    }
+}
+
+/// A file with the model y = w x at w = 2, with the loss y, for the examples x = 1, 3.
+fn one_model(kind: &str, args: &str, [output, loss, grad, squared_norm]: [f64; 4]) -> File {
+    let text = format!(
+        r#"{{"source": "by hand", "cases": [{{"name": "one_model", "dtype": "f64", "rtol": 1e-12, "atol": 0.0,
+            "model": {{"kind": "{kind}", "args": {args}}}, "params": {{"fc1.weight": [[2.0]]}},
+            "inputs": [[1.0], [3.0]], "targets": [[1.0], [1.0]], "outputs": [[2.0], [{output}]],
+            "losses": [2.0, {loss}], "grads": {{"fc1.weight": [[[1.0]], [[{grad}]]]}},
+            "squared_norms": [1.0, {squared_norm}]}}]}}"#
+    );
+    File::parse(&text).unwrap()
+}
+
+#[test]
+fn a_wrong_number_of_a_model_fails_captured_and_looped() {
+    let args = r#"{"activation": "identity", "loss": "inner_product"}"#;
+    let right = [6.0, 6.0, 3.0, 9.0];
+    for dtype in [Dtype::F64, Dtype::F32] {
+        assert_eq!(run(&one_model("mlp", args, right), dtype).1, "");
+        for wrong in 0..4 {
+            let mut numbers = right;
+            numbers[wrong] *= 1.001;
+            let lines = run(&one_model("mlp", args, numbers), dtype).1;
+            assert_eq!(lines.matches("FAIL").count(), 2, "{lines}");
+        }
+    }
+}
+
+#[test]
+fn a_model_that_is_not_known_is_never_ok() {
+    let mlp = r#"{"activation": "identity", "loss": "inner_product"}"#;
+    let models = [
+        ("no_such_model", mlp),
+        (
+            "mlp",
+            r#"{"activation": "no_such_function", "loss": "inner_product"}"#,
+        ),
+        (
+            "mlp",
+            r#"{"activation": "identity", "loss": "no_such_loss"}"#,
+        ),
+        (
+            "mlp",
+            r#"{"activation": "identity", "loss": "inner_product", "no_such_argument": 1}"#,
+        ),
+        ("mlp", r#"{"loss": "inner_product"}"#),
+    ];
+    for (kind, args) in models {
+        let file = one_model(kind, args, [6.0, 6.0, 3.0, 9.0]);
+        let (summary, _) = run(&file, Dtype::F64);
+        assert_eq!((summary.ok, summary.unsupported), (0, 1), "{kind} {args}");
     }
 }
