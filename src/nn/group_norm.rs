@@ -21,6 +21,7 @@ use crate::capture::tape;
 /// |--|--|
 /// | f16 | normalized in f32, scaled and shifted in f16, as in burn |
 /// | `affine` off | no parameters: it is burn's layer |
+/// | an input of at most two elements, an empty batch too | panics, as burn's layer does |
 ///
 /// # Example
 /// ```

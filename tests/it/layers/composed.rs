@@ -7,15 +7,15 @@ use burn::nn::conv::{Conv1dConfig, Conv2dConfig, ConvTranspose2dConfig};
 use burn::nn::pool::MaxPool2dConfig;
 use burn::nn::transformer::TransformerEncoderConfig;
 use burn::nn::{
-    EmbeddingConfig, GroupNormConfig, GruConfig, LinearConfig, LstmConfig, PReluConfig,
-    RmsNormConfig,
+    EmbeddingConfig, GroupNormConfig, GruConfig, LayerNormConfig, LinearConfig, LstmConfig,
+    PReluConfig, RmsNormConfig,
 };
 use burn::tensor::{DType, Int, Tensor};
-use pergrad::check_per_example_grads;
 use pergrad::nn::{
-    Conv1d, Conv2d, ConvTranspose2d, Embedding, GroupNorm, Gru, Linear, Lstm, PRelu, RmsNorm,
-    TransformerEncoder, TransformerEncoderInput,
+    Conv1d, Conv2d, ConvTranspose2d, Embedding, GroupNorm, Gru, LayerNorm, Linear, Lstm, PRelu,
+    RmsNorm, TransformerEncoder, TransformerEncoderInput,
 };
+use pergrad::{check_per_example_grads, per_example_grads};
 
 use super::{losses, randomized, tolerance};
 use crate::models::{device, random};
@@ -169,4 +169,48 @@ fn an_input_without_autodiff_works_as_well() {
     let x = random([3, 2, 6, 6], DType::F32, &plain);
     let losses = |m: &ConvNet, b: Range<usize>| losses(m.forward(x.clone().slice([b])));
     check_per_example_grads(&model, 3, losses, tolerance(DType::F32)).unwrap();
+}
+
+#[track_caller]
+fn empty<M: Module, const D: usize, const E: usize>(
+    layer: M,
+    shape: [usize; D],
+    forward: impl Fn(&M, Tensor<D>) -> Tensor<E>,
+) {
+    let x = Tensor::<D>::zeros(shape, &device());
+    let (losses, grads) = per_example_grads(&layer, |m| losses(forward(m, x))).unwrap();
+    assert_eq!((losses.dims(), grads.examples()), ([0], 0));
+    for path in grads.paths() {
+        assert_eq!(grads.form(path).unwrap().clone().into_dense().dims()[0], 0);
+    }
+}
+
+#[test]
+fn an_empty_batch_gives_convolutions_empty_gradients() {
+    for groups in [1, 2] {
+        let config = Conv2dConfig::new([2, 2], [2, 2]).with_groups(groups);
+        empty(
+            Conv2d::new(&config, &device()),
+            [0, 2, 3, 3],
+            Conv2d::forward,
+        );
+    }
+}
+
+#[test]
+fn an_empty_batch_gives_layer_norms_empty_gradients() {
+    let layer = LayerNorm::new(&LayerNormConfig::new(3), &device());
+    empty(layer, [0, 2, 3], LayerNorm::forward::<3>);
+}
+
+#[test]
+fn an_empty_batch_gives_rms_norms_empty_gradients() {
+    let layer = RmsNorm::new(&RmsNormConfig::new(3), &device());
+    empty(layer, [0, 2, 3], RmsNorm::forward::<3>);
+}
+
+#[test]
+fn an_empty_batch_gives_rectifiers_empty_gradients() {
+    let layer = PRelu::new(&PReluConfig::new(), &device());
+    empty(layer, [0, 2, 3], PRelu::forward::<3>);
 }

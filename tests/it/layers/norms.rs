@@ -1,8 +1,8 @@
 //! The normalizations over the last axis.
 
-use burn::nn::{LayerNormConfig, RmsNormConfig};
+use burn::nn::{GroupNormConfig, InstanceNormConfig, LayerNormConfig, RmsNormConfig};
 use burn::tensor::{DType, Tensor};
-use pergrad::nn::{LayerNorm, RmsNorm};
+use pergrad::nn::{GroupNorm, InstanceNorm, LayerNorm, RmsNorm};
 use pergrad::per_example_grads;
 
 use super::{holds, is_burns, losses, randomized};
@@ -64,29 +64,47 @@ fn rms_norm_is_burns() {
     );
 }
 
+/// The captured gradients of a layer in f16 are those in f32, for activations whose squares overflow f16.
+#[track_caller]
+fn half_is_widened<M: burn::module::Module>(
+    layer: M,
+    forward: impl Fn(&M, Tensor<3>) -> Tensor<3>,
+) {
+    // 300^2 = 90 000 overflows f16 (65 504).
+    let rows = [[[300.0, -300.0], [150.0, 10.0]], [[1.0, 2.0], [3.0, 5.0]]];
+    let x = Tensor::<3>::from_floats(rows, &device());
+    let layer = randomized(layer, DType::F32);
+    let wide = per_example_grads(&layer, |m| losses(forward(m, x.clone()))).unwrap();
+    let layer = crate::models::cast(layer, DType::F16);
+    let half = x.cast(DType::F16);
+    let narrow = per_example_grads(&layer, |m| losses(forward(m, half))).unwrap();
+    assert_close(&numbers(narrow.0), &numbers(wide.0), 1e-2);
+    for path in wide.1.paths() {
+        let [wide, narrow] = [&wide.1, &narrow.1].map(|g| g.leaf::<2>(path).unwrap());
+        assert_eq!(narrow.dtype(), DType::F16);
+        assert_close(&numbers(narrow), &numbers(wide), 1e-2);
+    }
+}
+
 #[test]
 fn half_precision_is_widened_as_burn_widens_it() {
-    // 300^2 = 90 000 overflows f16 (65 504).
-    let x = Tensor::<2>::from_floats(
-        [[300.0, -300.0, 150.0, 10.0], [1.0, 2.0, 3.0, 4.0]],
-        &device(),
+    let device = &device();
+    half_is_widened(
+        LayerNorm::new(&LayerNormConfig::new(2), device),
+        LayerNorm::forward::<3>,
     );
-    let half = x.clone().cast(DType::F16);
-    let layer = LayerNorm::new(&LayerNormConfig::new(4), &device());
-    let layer = randomized(layer, DType::F32);
-    let (wide_losses, wide) = per_example_grads(&layer, |m| losses(m.forward(x.clone()))).unwrap();
-    let layer = crate::models::cast(layer, DType::F16);
-    let (half_losses, narrow) = per_example_grads(&layer, |m| losses(m.forward(half))).unwrap();
-    assert_close(&numbers(half_losses), &numbers(wide_losses), 1e-2);
-    for path in ["gamma", "beta"] {
-        let narrow = narrow.leaf::<2>(path).unwrap();
-        assert_eq!(narrow.dtype(), DType::F16);
-        assert_close(
-            &numbers(narrow),
-            &numbers(wide.leaf::<2>(path).unwrap()),
-            1e-2,
-        );
-    }
+    half_is_widened(
+        RmsNorm::new(&RmsNormConfig::new(2), device),
+        RmsNorm::forward::<3>,
+    );
+    half_is_widened(
+        GroupNorm::new(&GroupNormConfig::new(1, 2), device),
+        GroupNorm::forward::<3>,
+    );
+    half_is_widened(
+        InstanceNorm::new(&InstanceNormConfig::new(2), device),
+        InstanceNorm::forward::<3>,
+    );
 }
 
 #[test]
