@@ -89,9 +89,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("\n3. A chain is a program, which is data and text:\n");
     let chain_of_ours = chain((
         clip_per_example(1.0),
-        sign(),
         mean(),
         ema(0.9),
+        sign(),
         scale_by_learning_rate(0.1),
     ));
     print!("{}", optimizer_program(&chain_of_ours)?);

@@ -8,6 +8,35 @@ pub enum Error {
     #[error(transparent)]
     Chain(#[from] pergrad_transforms::Error),
 
+    /// A leaf was asked for that is not there.
+    #[error("there is no leaf `{leaf}`: there are {}", known.join(", "))]
+    NoLeaf {
+        /// The leaf.
+        leaf: String,
+        /// Those that are there.
+        known: Vec<String>,
+    },
+
+    /// A leaf was asked for with another rank than it has.
+    #[error("`{leaf}` has the shape {shape:?}, so ask for rank {}, not {rank}", shape.len())]
+    LeafRank {
+        /// The leaf.
+        leaf: String,
+        /// Its shape.
+        shape: Vec<usize>,
+        /// The rank that was asked for.
+        rank: usize,
+    },
+
+    /// Gradients of another model.
+    #[error(
+        "the gradients of `{leaf}` were taken of another model with the same paths: step the model they were taken of, or one that came from it"
+    )]
+    AnotherModel {
+        /// The leaf.
+        leaf: String,
+    },
+
     /// The model has no trained parameter.
     #[error(
         "the model has no parameter that requires gradients: build it on `device.autodiff()` or call `model.train()` first, and unfreeze what is to be trained"
@@ -57,7 +86,7 @@ pub enum Error {
 
     /// The losses do not depend on the parameters.
     #[error(
-        "the losses do not depend on any trained parameter: compute them from the model inside the closure, on a device with autodiff"
+        "the losses do not depend on any trained parameter of the model: compute them inside the closure from the model it gets, on a device with autodiff"
     )]
     LossNotTracked,
 
@@ -107,7 +136,7 @@ pub enum Error {
         difference: f64,
     },
 
-    /// An input is on another device than the model, or of a dtype that no gradient has.
+    /// A leaf or input has a dtype that no gradient has.
     #[error("`{name}` has the dtype {got}, but gradients are f16, bf16, f32 or f64: cast it")]
     Dtype {
         /// The leaf or input.

@@ -95,7 +95,13 @@ pub fn per_example_grads<M: Module>(
         let leaf = paths[&id].clone();
         return Err(Error::NotCaptured { leaf });
     }
-    let mut forms: Vec<Option<Form>> = vec![None; leaves.ids.len()];
+    let mut uses: Vec<Vec<Form>> = vec![Vec::new(); leaves.ids.len()];
+    if !records
+        .iter()
+        .any(|record| paths.contains_key(&record.param))
+    {
+        return Err(Error::LossNotTracked);
+    }
     let places = Places::of(model);
     for record in records {
         let Some(at) = leaves.position(record.param) else {
@@ -107,18 +113,13 @@ pub fn per_example_grads<M: Module>(
             let leaf = paths[&record.param].clone();
             return Err(Error::AnotherCopy { leaf });
         }
-        if let Some(new) = (record.read)(&grads) {
-            forms[at] = Some(match forms[at].take() {
-                Some(sum) => sum.join(new),
-                None => new,
-            });
-        }
+        uses[at].extend((record.read)(&grads));
     }
     let values = model::rows(model, &leaves);
     let entries = leaves.tree.leaves().iter().zip(&leaves.ids);
-    let entries = entries.zip(forms).zip(values);
-    let entries = entries.map(|(((info, id), form), value)| {
-        let form = form.unwrap_or_else(|| {
+    let entries = entries.zip(uses).zip(values);
+    let entries = entries.map(|(((info, id), uses), value)| {
+        let form = Form::join(uses).unwrap_or_else(|| {
             let options = (&value.device(), value.dtype());
             Form::Dense(Tensor::zeros([examples, info.size()], options))
         });

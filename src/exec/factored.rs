@@ -29,10 +29,17 @@ pub(super) struct Factors {
     squared: bool,
 }
 
-/// What an operation on factors gives.
+/// What an operation on factors gives. It lives for one operation, so its size does not matter.
+#[allow(clippy::large_enum_variant)]
 pub(super) enum Value {
-    Factors(Factors),
+    Factors(Box<Factors>),
     Dense(Matrix),
+}
+
+impl Value {
+    fn factors(factors: Factors) -> Self {
+        Self::Factors(Box::new(factors))
+    }
 }
 
 /// The gradients of a leaf for computing in `dtype`: in factors where that is smaller than in full.
@@ -48,7 +55,7 @@ pub(super) fn read(form: Form, dtype: DType) -> Value {
         _ => false,
     };
     if stays && tokens > 0 && form.examples() > 0 {
-        Value::Factors(Factors {
+        Value::factors(Factors {
             form,
             squared: false,
         })
@@ -94,14 +101,14 @@ impl Factors {
     pub(super) fn unary(self, f: Unary) -> Value {
         let one_use = self.form.tokens() == 1;
         match f {
-            Unary::Neg if !self.squared => Value::Factors(self.map_right(|x| x.neg())),
-            Unary::Square if one_use => Value::Factors(self.map_both(|x| x.clone() * x)),
-            Unary::Abs | Unary::Sign if one_use => Value::Factors(self.map_both(|x| {
+            Unary::Neg if !self.squared => Value::factors(self.map_right(|x| x.neg())),
+            Unary::Square if one_use => Value::factors(self.map_both(|x| x.clone() * x)),
+            Unary::Abs | Unary::Sign if one_use => Value::factors(self.map_both(|x| {
                 let dims = x.dims();
                 let flat = x.reshape([dims[0], dims[1] * dims[2]]);
                 super::ops::unary(f, flat).reshape(dims)
             })),
-            Unary::Square if !self.squared => Value::Factors(Self {
+            Unary::Square if !self.squared => Value::factors(Self {
                 squared: true,
                 ..self
             }),
@@ -113,11 +120,11 @@ impl Factors {
     #[allow(clippy::cast_possible_truncation)] // the question is what truncation does
     pub(super) fn binary_right(self, f: Binary, c: f64) -> Value {
         match f {
-            Binary::Mul if !self.squared => Value::Factors(self.map_right(|x| x.mul_scalar(c))),
-            Binary::Div if !self.squared => Value::Factors(self.map_right(|x| x.div_scalar(c))),
+            Binary::Mul if !self.squared => Value::factors(self.map_right(|x| x.mul_scalar(c))),
+            Binary::Div if !self.squared => Value::factors(self.map_right(|x| x.div_scalar(c))),
             // A number that f32 rounds to 0 goes the dense way, which looks at it.
             Binary::DivOrZero if !self.squared && c as f32 != 0.0 => {
-                Value::Factors(self.map_right(|x| x.div_scalar(c)))
+                Value::factors(self.map_right(|x| x.div_scalar(c)))
             }
             _ => Value::Dense(super::ops::binary_right(f, self.into_dense(), c)),
         }
@@ -134,8 +141,8 @@ impl Factors {
             w.reshape([rows, 1, 1])
         };
         match f {
-            Binary::Mul => Value::Factors(self.map_right(|x| x * column(weights))),
-            Binary::Div => Value::Factors(self.map_right(|x| x / column(weights))),
+            Binary::Mul => Value::factors(self.map_right(|x| x * column(weights))),
+            Binary::Div => Value::factors(self.map_right(|x| x / column(weights))),
             Binary::DivOrZero => {
                 // 0 / 0 is 0 for an example of zeros; anything else divided by 0 is infinite, and shows.
                 let nothing = self.is_zero().bool_and(super::ops::expand(
@@ -143,7 +150,7 @@ impl Factors {
                     [self.form.examples(), 1],
                 ));
                 let kept = self.map_right(|x| x / column(weights));
-                Value::Factors(kept.keep(nothing.bool_not()))
+                Value::factors(kept.keep(nothing.bool_not()))
             }
             _ => Value::Dense(super::ops::binary(f, self.into_dense(), weights)),
         }

@@ -41,7 +41,7 @@ pub(crate) struct Outputs {
 #[derive(Clone)]
 enum Cell {
     Number(Matrix),
-    Factors(Factors),
+    Factors(Box<Factors>),
     Mask(Mask),
 }
 
@@ -317,7 +317,7 @@ impl<'a, 'b> Leaf<'a, 'b> {
         let per_example = condition.dims()[1] == 1;
         if self.host(b) == Some(0.0) && per_example && self.host(a).is_none() {
             return match self.cell(a) {
-                Cell::Factors(x) => Cell::Factors(x.keep(condition)),
+                Cell::Factors(x) => Cell::Factors(Box::new(x.keep(condition))),
                 x => Cell::Number(ops::select(condition, dense(x), self.number(b))),
             };
         }

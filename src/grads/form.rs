@@ -141,31 +141,55 @@ impl Form {
         }
     }
 
-    /// The sum of two uses of one parameter: they join along T where they have one form.
-    pub(crate) fn join(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Outer { left, right }, Self::Outer { left: l, right: r })
-                if left.dims()[2] == l.dims()[2] =>
-            {
-                Self::Outer {
-                    left: Tensor::cat(vec![left, l], 1),
-                    right: Tensor::cat(vec![right, r], 1),
-                }
+    /// The sum of all uses of one parameter: they join along T where they have one form.
+    pub(crate) fn join(mut uses: Vec<Self>) -> Option<Self> {
+        if uses.len() < 2 {
+            return uses.pop();
+        }
+        let same = |x: &Self| match (x, &uses[0]) {
+            (Self::Outer { left: x, .. }, Self::Outer { left: y, .. }) => {
+                x.dims()[2] == y.dims()[2]
             }
-            (Self::Gather { ids, d, rows }, Self::Gather { ids: i, d: e, .. }) => Self::Gather {
-                ids: Tensor::cat(vec![ids, i], 1),
-                d: Tensor::cat(vec![d, e], 1),
-                rows,
-            },
-            (Self::Tokens(d), Self::Tokens(e)) => Self::Tokens(Tensor::cat(vec![d, e], 1)),
-            (one, other) => {
-                let dtype = match one.dtype() {
-                    DType::F16 | DType::BF16 => DType::F32,
-                    dtype => dtype,
-                };
-                Self::Dense(one.cast(dtype).into_dense() + other.cast(dtype).into_dense())
+            (Self::Gather { .. }, Self::Gather { .. }) | (Self::Tokens(_), Self::Tokens(_)) => true,
+            _ => false,
+        };
+        if !uses.iter().all(same) {
+            let dtype = match uses[0].dtype() {
+                DType::F16 | DType::BF16 => DType::F32,
+                dtype => dtype,
+            };
+            let dense = uses.into_iter().map(|form| form.cast(dtype).into_dense());
+            return dense.reduce(|sum, g| sum + g).map(Self::Dense);
+        }
+        let (mut ids, mut lefts, mut rights, mut table) = (vec![], vec![], vec![], 0);
+        for form in uses {
+            match form {
+                Self::Outer { left, right } => {
+                    lefts.push(left);
+                    rights.push(right);
+                }
+                Self::Gather { ids: i, d, rows } => {
+                    ids.push(i);
+                    rights.push(d);
+                    table = rows;
+                }
+                Self::Tokens(d) => rights.push(d),
+                Self::Dense(_) => unreachable!("dense uses add up"),
             }
         }
+        let right = Tensor::cat(rights, 1);
+        Some(if !lefts.is_empty() {
+            let left = Tensor::cat(lefts, 1);
+            Self::Outer { left, right }
+        } else if !ids.is_empty() {
+            Self::Gather {
+                ids: Tensor::cat(ids, 1),
+                d: right,
+                rows: table,
+            }
+        } else {
+            Self::Tokens(right)
+        })
     }
 
     /// Each token as an example of its own: `B T` examples. A dense leaf stays as it is if it has one use.

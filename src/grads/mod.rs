@@ -115,19 +115,15 @@ impl PerExampleGrads {
     /// A path that does not exist, or another rank.
     pub fn leaf<const D: usize>(&self, path: &str) -> Result<Tensor<D>, Error> {
         let leaf = self.leaves.iter().find(|leaf| leaf.path == path);
-        let leaf = leaf.ok_or_else(|| pergrad_transforms::Error::UnknownLeaf {
+        let leaf = leaf.ok_or_else(|| Error::NoLeaf {
             leaf: path.to_owned(),
             known: self.paths().map(str::to_owned).collect(),
         })?;
-        let shape: [usize; D] =
-            leaf.shape[..]
-                .try_into()
-                .map_err(|_| pergrad_transforms::Error::LeafShape {
-                    leaf: path.to_owned(),
-                    expected: format!("rank {}", leaf.shape.len()),
-                    got: format!("rank {D}"),
-                    hint: ": ask for one rank more than that of the parameter, for the batch axis",
-                })?;
+        let shape: [usize; D] = leaf.shape[..].try_into().map_err(|_| Error::LeafRank {
+            leaf: path.to_owned(),
+            shape: leaf.shape.clone(),
+            rank: D,
+        })?;
         Ok(model::reshape(leaf.form.clone().into_dense(), shape))
     }
 
@@ -166,11 +162,9 @@ impl PerExampleGrads {
             let leaf = self.leaves.iter().find(|leaf| leaf.path == info.path);
             let leaf = leaf.expect("the paths are checked");
             if leaf.id.is_some_and(|known| known != *id) {
-                return Err(pergrad_transforms::Error::UnknownLeaf {
-                    leaf: format!("{} of another model", info.path),
-                    known: leaves.tree.paths(),
-                }
-                .into());
+                return Err(Error::AnotherModel {
+                    leaf: info.path.clone(),
+                });
             }
             check_dtype(info, leaf.form.dtype())?;
             Ok(leaf.form.clone())

@@ -3,7 +3,7 @@
 use burn::module::{Module, Param};
 use burn::nn::{self, LinearConfig};
 use burn::tensor::module::linear;
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{Device, Tensor, assert_shape};
 
 use super::untracked::{trained, untracked};
 use crate::capture::tape::{self, Use, by_token};
@@ -19,7 +19,7 @@ use crate::grads::form::Form;
 /// # Example
 /// ```
 /// use burn::nn::LinearConfig;
-/// use burn::tensor::{Device, Tensor};
+/// use burn::tensor::{Device, Tensor, assert_shape};
 /// use pergrad::nn::Linear;
 ///
 /// let device = Device::default().autodiff();
@@ -47,6 +47,8 @@ impl Linear {
     /// If the last axis of `input` is not `d_input`, as burn's layer does.
     pub fn forward<const D: usize>(&self, input: Tensor<D>) -> Tensor<D> {
         let weight = self.weight.val();
+        let [d_input, _] = weight.dims();
+        assert_shape!(input, [.., d_input]);
         let bias = self.bias.as_ref().map(Param::val);
         if !tape::is_recording() {
             return forward(input, weight, bias);

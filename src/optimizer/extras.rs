@@ -25,7 +25,7 @@ pub struct Extras {
 #[derive(Clone, Debug)]
 enum Extra {
     Number(f64),
-    PerExample(Tensor<1>),
+    PerExample(Box<Tensor<1>>),
 }
 
 impl Extras {
@@ -44,7 +44,7 @@ impl Extras {
     /// One number for each example, `[B]`. It replaces an input of the same name.
     #[must_use]
     pub fn per_example(mut self, name: impl Into<String>, values: Tensor<1>) -> Self {
-        let values = Extra::PerExample(values.inner());
+        let values = Extra::PerExample(Box::new(values.inner()));
         self.values.insert(name.into(), values);
         self
     }
@@ -71,7 +71,7 @@ impl Extras {
                 Extra::Number(x) => Tensor::full([1, 1], *x, (device, DType::F64)),
                 Extra::PerExample(values) => {
                     let length = values.dims()[0];
-                    reshape(values.clone().to_device(device), [length, 1])
+                    reshape((**values).clone().to_device(device), [length, 1])
                 }
             });
         Ok(extras.collect())

@@ -331,7 +331,8 @@ impl<In: Axis> Optimizer<In> {
         self.engine.state()
     }
 
-    /// Goes on from a saved state: bit-equal to not having stopped.
+    /// Goes on from a saved state: bit-equal to not having stopped. The hyper-parameters are part of the state, so those of the chain this
+    /// optimizer was made of are replaced; set them afterwards to go on with others. Load the model's record first.
     ///
     /// # Errors
     /// A state that belongs to another chain or model; the message lists every difference, and nothing has changed.

@@ -2,7 +2,6 @@
 
 use burn::module::Module;
 use burn::tensor::Tensor;
-use pergrad_transforms::Error as ChainError;
 
 use crate::error::Error;
 use crate::model::{self, ModelLeaves, burn_dtype};
@@ -42,19 +41,16 @@ impl Updates {
     /// A path that does not exist, or another rank.
     pub fn leaf<const D: usize>(&self, path: &str) -> Result<Tensor<D>, Error> {
         let tree = &self.leaves.tree;
-        let at = tree.position(path).ok_or_else(|| ChainError::UnknownLeaf {
+        let at = tree.position(path).ok_or_else(|| Error::NoLeaf {
             leaf: path.to_owned(),
             known: tree.paths(),
         })?;
         let leaf = &tree.leaves()[at];
-        let shape: [usize; D] = leaf.shape[..]
-            .try_into()
-            .map_err(|_| ChainError::LeafShape {
-                leaf: path.to_owned(),
-                expected: format!("rank {}", leaf.shape.len()),
-                got: format!("rank {D}"),
-                hint: ": ask for the rank of the parameter",
-            })?;
+        let shape: [usize; D] = leaf.shape[..].try_into().map_err(|_| Error::LeafRank {
+            leaf: path.to_owned(),
+            shape: leaf.shape.clone(),
+            rank: D,
+        })?;
         let update = model::reshape(self.rows[at].clone(), shape);
         Ok(update.cast(burn_dtype(leaf.dtype)))
     }

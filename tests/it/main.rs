@@ -4,6 +4,7 @@ mod capture;
 mod cases;
 mod errors;
 mod executors;
+mod forms;
 mod layers;
 mod models;
 mod optimizer;

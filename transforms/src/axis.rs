@@ -113,7 +113,7 @@ impl CanReduce for PerExample {}
 /// let _ = program(&chain((clip_per_example(1.0), mean()))).unwrap();
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "this link treats each example on its own, but an earlier link has already reduced over examples: move it before the reduction",
+    message = "this link treats each example on its own, but the gradients that reach it are already reduced over examples: move it before the reduction, and start from per-example gradients",
     label = "this link needs the examples apart"
 )]
 pub trait ExamplesApart: Axis {}

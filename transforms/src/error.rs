@@ -60,7 +60,8 @@ pub enum Error {
 
     /// Two leaves disagree on the number of examples.
     #[error(
-        "leaf `{leaf}` has {got} examples (axis 0), but leaf `{first}` has {expected}: the batch is axis 0 of every leaf, and all must have the same length"
+        "leaf `{leaf}` has {got} example{} (axis 0), but leaf `{first}` has {expected}: the batch is axis 0 of every leaf, and all must have the same length",
+        plural(*got)
     )]
     LeadingSize {
         /// The leaf that set the size.

@@ -109,6 +109,18 @@ impl From<f64> for Hyper {
     }
 }
 
+impl From<f32> for Hyper {
+    fn from(x: f32) -> Self {
+        Self::from(f64::from(x))
+    }
+}
+
+impl From<i32> for Hyper {
+    fn from(x: i32) -> Self {
+        Self::from(f64::from(x))
+    }
+}
+
 impl From<Schedule> for Hyper {
     fn from(schedule: Schedule) -> Self {
         Self::Schedule(schedule)

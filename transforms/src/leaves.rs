@@ -17,7 +17,7 @@ use crate::tree::ParamTree;
 pub enum Leaves {
     /// Every leaf.
     All,
-    /// The leaves whose path matches a pattern, where `*` stands for any text and `?` for one character: `"*.weight"`.
+    /// The leaves whose path matches a pattern, where `*` stands for any text and `?` for one character: `"*weight"`.
     Matching(String),
     /// The leaves of at least this rank: 2 leaves out biases and the scales of norm layers.
     RankAtLeast(usize),
@@ -42,17 +42,28 @@ impl Leaves {
     /// For each leaf of `tree`, whether it is selected.
     ///
     /// # Errors
-    /// [`Error::Selection`] where [`Leaves::Paths`] names a leaf that does not exist or leaves one out.
+    /// [`Error::Selection`] where [`Leaves::Matching`] matches nothing, or where [`Leaves::Paths`] names a leaf that does not exist or leaves one out.
     pub fn select(&self, tree: &ParamTree) -> Result<Vec<bool>, Error> {
         let leaves = tree.leaves();
         Ok(match self {
             Self::All => vec![true; leaves.len()],
             Self::Matching(pattern) => {
-                let pattern = WildMatch::new(pattern);
-                leaves.iter().map(|l| pattern.matches(&l.path)).collect()
+                let selected = matching(pattern, tree);
+                if !selected.contains(&true) && !leaves.is_empty() {
+                    return Err(Error::Selection {
+                        path: pattern.clone(),
+                        problem: "matches no leaf of the model",
+                        known: tree.paths(),
+                    });
+                }
+                selected
             }
             Self::RankAtLeast(rank) => leaves.iter().map(|l| l.shape.len() >= *rank).collect(),
-            Self::Not(other) => other.select(tree)?.iter().map(|s| !s).collect(),
+            // "All but the biases" makes sense without biases.
+            Self::Not(other) => match &**other {
+                Self::Matching(pattern) => matching(pattern, tree).iter().map(|s| !s).collect(),
+                other => other.select(tree)?.iter().map(|s| !s).collect(),
+            },
             Self::Paths(paths) => {
                 let unknown = paths.keys().find(|p| tree.position(p).is_none());
                 if let Some(path) = unknown {
@@ -79,6 +90,13 @@ impl Leaves {
             }
         })
     }
+}
+
+/// For each leaf, whether its path matches.
+fn matching(pattern: &str, tree: &ParamTree) -> Vec<bool> {
+    let pattern = WildMatch::new(pattern);
+    let leaves = tree.leaves().iter();
+    leaves.map(|leaf| pattern.matches(&leaf.path)).collect()
 }
 
 impl std::fmt::Display for Leaves {

@@ -7,7 +7,7 @@
 //! use pergrad_transforms::prelude::*;
 //!
 //! // The order of links is the order of data. A wrong order does not compile.
-//! let chain = chain((clip_per_example(1.0), sign(), mean(), ema(0.9), scale_by_learning_rate(1e-3)));
+//! let chain = chain((clip_per_example(1.0), mean(), ema(0.9), sign(), scale_by_learning_rate(1e-3)));
 //! println!("{}", optimizer_program(&chain).unwrap());
 //! ```
 //!

@@ -1,6 +1,6 @@
 //! A bound on the norm of the aggregated gradient.
 
-use crate::axis::{Aggregated, ExamplesReduced};
+use crate::axis::ExamplesReduced;
 use crate::hyper::{Domain, Hyper};
 use crate::spec::{Argument, Entry, Family, Link};
 use crate::tracer::Tracer;
@@ -55,12 +55,12 @@ pub fn clip_by_global_norm(max_norm: impl Into<Hyper>) -> ClipByGlobalNorm {
 }
 
 impl<In: ExamplesReduced> Transform<In> for ClipByGlobalNorm {
-    type Out = Aggregated;
+    type Out = In;
 
-    fn trace(&self, x: Value<In>, cx: &mut Tracer) -> Value<Aggregated> {
+    fn trace(&self, x: Value<In>, cx: &mut Tracer) -> Value<In> {
         let x = x.reduced();
         let bound = cx.hyper("max_norm", &self.max_norm, Domain::Bound);
         let weight = x.norm().weight_within(bound);
-        x * weight
+        (x * weight).as_input()
     }
 }

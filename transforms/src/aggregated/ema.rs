@@ -1,6 +1,6 @@
 //! An exponential moving average of the gradients.
 
-use crate::axis::{Aggregated, ExamplesReduced};
+use crate::axis::ExamplesReduced;
 use crate::hyper::{Domain, Hyper};
 use crate::spec::{Argument, Entry, Family, Link};
 use crate::tracer::Tracer;
@@ -80,15 +80,15 @@ impl Ema {
 }
 
 impl<In: ExamplesReduced> Transform<In> for Ema {
-    type Out = Aggregated;
+    type Out = In;
 
-    fn trace(&self, x: Value<In>, cx: &mut Tracer) -> Value<Aggregated> {
+    fn trace(&self, x: Value<In>, cx: &mut Tracer) -> Value<In> {
         let x = x.reduced();
         let decay = cx.hyper("decay", &self.decay, Domain::Decay);
         let fresh = &x * (1.0 - &decay);
         let moment = cx.state("moment", 0.0, |moment| moment * &decay + &fresh);
         let t = cx.step() + 1.0;
-        match (self.debias, self.nesterov) {
+        let average = match (self.debias, self.nesterov) {
             (false, false) => moment,
             (true, false) => moment / (1.0 - decay.pow(t)),
             (false, true) => moment * &decay + fresh,
@@ -96,6 +96,7 @@ impl<In: ExamplesReduced> Transform<In> for Ema {
                 let ahead = moment * &decay / (1.0 - decay.pow(&t + 1.0));
                 ahead + fresh / (1.0 - decay.pow(t))
             }
-        }
+        };
+        average.as_input()
     }
 }

@@ -1,7 +1,7 @@
 //! Adam's preconditioner, without the learning rate.
 
 use crate::aggregated::ema;
-use crate::axis::{Aggregated, ExamplesReduced};
+use crate::axis::ExamplesReduced;
 use crate::combine::{chain, ratio};
 use crate::elementwise::{add_scalar, sqrt, square};
 use crate::hyper::Hyper;
@@ -129,14 +129,14 @@ impl ScaleByAdam {
 }
 
 impl<In: ExamplesReduced> Transform<In> for ScaleByAdam {
-    type Out = Aggregated;
+    type Out = In;
 
-    fn trace(&self, x: Value<In>, cx: &mut Tracer) -> Value<Aggregated> {
+    fn trace(&self, x: Value<In>, cx: &mut Tracer) -> Value<In> {
         let x = x.reduced();
         let first = ema(self.b1.or_named("b1")).nesterov(self.nesterov);
         let second = ema(self.b2.or_named("b2"));
         let eps = self.eps.or_named("eps");
-        match &self.eps_root {
+        let direction = match &self.eps_root {
             None => cx.apply(&ratio(first, chain((square(), second, sqrt())), eps), x),
             Some(eps_root) => {
                 let shift = add_scalar(eps_root.or_named("eps_root")).not_negative();
@@ -145,6 +145,7 @@ impl<In: ExamplesReduced> Transform<In> for ScaleByAdam {
                     x,
                 )
             }
-        }
+        };
+        direction.as_input()
     }
 }

@@ -1,6 +1,6 @@
 //! Lion's direction, without the learning rate.
 
-use crate::axis::{Aggregated, ExamplesReduced};
+use crate::axis::ExamplesReduced;
 use crate::extent::Leaf;
 use crate::hyper::{Domain, Hyper};
 use crate::spec::{Argument, Entry, Family, Link};
@@ -83,9 +83,9 @@ impl ScaleByLion {
 }
 
 impl<In: ExamplesReduced> Transform<In> for ScaleByLion {
-    type Out = Aggregated;
+    type Out = In;
 
-    fn trace(&self, x: Value<In>, cx: &mut Tracer) -> Value<Aggregated> {
+    fn trace(&self, x: Value<In>, cx: &mut Tracer) -> Value<In> {
         let x = x.reduced();
         let b1 = cx.hyper("b1", &self.b1.or_named("b1"), Domain::Share);
         let b2 = cx.hyper("b2", &self.b2.or_named("b2"), Domain::Share);
@@ -93,6 +93,6 @@ impl<In: ExamplesReduced> Transform<In> for ScaleByLion {
         let mixture = moment.before() * &b1 + &x * (1.0 - b1);
         let next = moment.before() * &b2 + x * (1.0 - b2);
         cx.set(moment, &next);
-        mixture.sign()
+        mixture.sign().as_input()
     }
 }

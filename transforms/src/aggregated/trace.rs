@@ -1,6 +1,6 @@
 //! Momentum: a decaying sum of the gradients.
 
-use crate::axis::{Aggregated, ExamplesReduced};
+use crate::axis::ExamplesReduced;
 use crate::hyper::{Domain, Hyper};
 use crate::spec::{Argument, Entry, Family, Link};
 use crate::transform::Transform;
@@ -59,12 +59,13 @@ impl Trace {
 }
 
 impl<In: ExamplesReduced> Transform<In> for Trace {
-    type Out = Aggregated;
+    type Out = In;
 
-    fn trace(&self, x: Value<In>, cx: &mut crate::Tracer) -> Value<Aggregated> {
+    fn trace(&self, x: Value<In>, cx: &mut crate::Tracer) -> Value<In> {
         let x = x.reduced();
         let decay = cx.hyper("decay", &self.decay, Domain::Share);
         let sum = cx.state("sum", 0.0, |sum| &x + sum * &decay);
-        if self.nesterov { x + sum * decay } else { sum }
+        let step = if self.nesterov { x + sum * decay } else { sum };
+        step.as_input()
     }
 }

@@ -68,6 +68,27 @@ pub fn adamw(learning_rate: impl Into<Hyper>) -> Adamw {
 }
 
 impl Adamw {
+    /// The decay of the average of the gradients.
+    #[must_use]
+    pub fn b1(mut self, b1: impl Into<Hyper>) -> Self {
+        self.preconditioner = self.preconditioner.b1(b1);
+        self
+    }
+
+    /// The decay of the average of the squares.
+    #[must_use]
+    pub fn b2(mut self, b2: impl Into<Hyper>) -> Self {
+        self.preconditioner = self.preconditioner.b2(b2);
+        self
+    }
+
+    /// A number added to the root.
+    #[must_use]
+    pub fn eps(mut self, eps: impl Into<Hyper>) -> Self {
+        self.preconditioner = self.preconditioner.eps(eps);
+        self
+    }
+
     /// Replaces the preconditioner: `adamw(1e-3).preconditioner(scale_by_adam().b2(0.99))`.
     #[must_use]
     pub fn preconditioner(mut self, preconditioner: ScaleByAdam) -> Self {

@@ -78,11 +78,13 @@ impl Catalogue {
     #[must_use]
     pub fn with(mut self, entry: Entry) -> Self {
         self.entries.retain(|known| known.name != entry.name);
-        self.entries.push(entry);
+        let last = self.entries.iter().rposition(|e| e.family <= entry.family);
+        let at = last.map_or(0, |last| last + 1);
+        self.entries.insert(at, entry);
         self
     }
 
-    /// All links, by family and name.
+    /// All links, by family.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }

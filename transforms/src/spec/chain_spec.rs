@@ -70,7 +70,10 @@ pub struct LinkSpec {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "the name of a link, or a table such as {\"link\": \"ema\", \"decay\": 0.9}"
+)]
 enum RawLinkSpec {
     Name(String),
     Full {
@@ -134,7 +137,11 @@ pub struct ChainSpec {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged, deny_unknown_fields)]
+#[serde(
+    untagged,
+    deny_unknown_fields,
+    expecting = "a list of links, or a table with that list under `links`; each link is a name or a table such as {\"link\": \"ema\", \"decay\": 0.9}"
+)]
 enum RawChainSpec {
     List(Vec<LinkSpec>),
     Table { links: Vec<LinkSpec> },

@@ -400,6 +400,14 @@ impl<A: ExamplesApart, E: Extent> Value<A, E> {
     }
 }
 
+impl<E: Extent> Value<Aggregated, E> {
+    /// The same value under the name that a link's bound gives to [`Aggregated`]. Such a link has `Out = In`, so that in a wrong
+    /// order the compiler complains of the link itself and of nothing after it.
+    pub(crate) fn as_input<In: ExamplesReduced>(&self) -> Value<In, E> {
+        Value::new(self.graph.clone(), self.node)
+    }
+}
+
 impl<A: ExamplesReduced, E: Extent> Value<A, E> {
     /// The same value, whose axis the bound has shown to be [`Aggregated`].
     pub(crate) fn reduced(&self) -> Value<Aggregated, E> {

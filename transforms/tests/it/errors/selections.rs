@@ -28,7 +28,7 @@ fn selections_choose_by_path_and_rank() {
         (Leaves::All, [true, true, true]),
         (Leaves::matching("*.bias"), [false, true, false]),
         (Leaves::matching("*"), [true, true, true]),
-        (Leaves::matching("bias"), [false, false, false]),
+        (Leaves::matching("bias").negate(), [true, true, true]),
         (Leaves::RankAtLeast(0), [true, true, true]),
         (Leaves::RankAtLeast(1), [true, true, false]),
         (Leaves::RankAtLeast(2).negate(), [false, true, true]),
@@ -43,6 +43,12 @@ fn selections_choose_by_path_and_rank() {
     ] {
         assert_eq!(leaves.select(&tree()).unwrap(), expected, "{leaves}");
     }
+}
+
+#[test]
+fn a_pattern_that_matches_nothing_is_refused() {
+    let error = Leaves::matching("*.wieght").select(&tree()).unwrap_err();
+    insta::assert_snapshot!(error, @"`*.wieght` matches no leaf of the model: known are `block.0.weight`, `block.0.bias`, `scale`");
 }
 
 #[test]
