@@ -6,7 +6,8 @@
 //! | operation | on factors | source |
 //! |--|--|--|
 //! | scales each example, or all, by a number | scales `right` | Goodfellow, arXiv 1510.01799 |
-//! | takes `sign`, `abs` or the square, with T = 1 | takes it of both factors, which is exact: they are multiplicative | arXiv 2510.00236 |
+//! | takes `sign`, `abs` or the square, outer with T = 1 | takes it of both factors, which is exact: they are multiplicative | arXiv 2510.00236 |
+//! | takes `sign`, `abs` or the square, gather | adds repeated ids of an example up, then takes it of what is left | arXiv 2510.00236 |
 //! | sums or averages over the examples | one matrix product | |
 //! | sums the squares of each example's elements | `norm(left)^2 norm(right)^2` if T = 1; `sum (left left^T) * (right right^T)` (ghost) if `2 T^2 <= L R`; else `left^T right` per example | arXiv 1510.01799, 2411.00999 |
 //! | drops examples | zeros both factors | |
@@ -25,8 +26,10 @@ use crate::grads::form::Form;
 #[derive(Clone)]
 pub(super) struct Factors {
     form: Form,
-    /// The value is the element-wise square of what the form says; only with T > 1.
+    /// The value is the element-wise square of what the form says; only outer leaves with T > 1.
     squared: bool,
+    /// No row of a gather leaf is used twice by one example, but for rows of zeros.
+    merged: bool,
 }
 
 /// What an operation on factors gives. It lives for one operation, so its size does not matter.
@@ -58,6 +61,7 @@ pub(super) fn read(form: Form, dtype: DType) -> Value {
         Value::factors(Factors {
             form,
             squared: false,
+            merged: tokens == 1,
         })
     } else {
         Value::Dense(form.into_dense())
@@ -99,20 +103,55 @@ impl Factors {
     }
 
     pub(super) fn unary(self, f: Unary) -> Value {
-        let one_use = self.form.tokens() == 1;
+        let this = match f {
+            Unary::Square | Unary::Abs | Unary::Sign => self.merge(),
+            _ => self,
+        };
+        let one_use = this.form.tokens() == 1 || this.is_gather();
         match f {
-            Unary::Neg if !self.squared => Value::factors(self.map_right(|x| x.neg())),
-            Unary::Square if one_use => Value::factors(self.map_both(|x| x.clone() * x)),
-            Unary::Abs | Unary::Sign if one_use => Value::factors(self.map_both(|x| {
+            Unary::Neg if !this.squared => Value::factors(this.map_right(|x| x.neg())),
+            Unary::Square if one_use => Value::factors(this.map_both(|x| x.clone() * x)),
+            Unary::Abs | Unary::Sign if one_use => Value::factors(this.map_both(|x| {
                 let dims = x.dims();
                 let flat = x.reshape([dims[0], dims[1] * dims[2]]);
                 super::ops::unary(f, flat).reshape(dims)
             })),
-            Unary::Square if !self.squared => Value::factors(Self {
+            Unary::Square if !this.squared => Value::factors(Self {
                 squared: true,
-                ..self
+                ..this
             }),
-            _ => Value::Dense(super::ops::unary(f, self.into_dense())),
+            _ => Value::Dense(super::ops::unary(f, this.into_dense())),
+        }
+    }
+
+    fn is_gather(&self) -> bool {
+        matches!(self.form, Form::Gather { .. })
+    }
+
+    /// A gather leaf whose repeated rows are added up at their first use, with zeros at the others: a function that keeps 0 can then
+    /// be taken of each use, and the squares of the uses add up to the square of the norm.
+    fn merge(self) -> Self {
+        let Form::Gather { ids, d, rows } = self.form else {
+            return self;
+        };
+        if self.merged {
+            let form = Form::Gather { ids, d, rows };
+            return Self { form, ..self };
+        }
+        let [examples, tokens] = ids.dims();
+        let shape = [examples, tokens, tokens];
+        let row: Tensor<3, Int> = ids.clone().reshape([examples, tokens, 1]);
+        let column: Tensor<3, Int> = ids.clone().reshape([examples, 1, tokens]);
+        let same = row.expand(shape).equal(column.expand(shape));
+        let same = Tensor::<3>::zeros(shape, (&d.device(), d.dtype())).mask_fill(same, 1.0);
+        let earlier = same.clone().tril(-1).sum_dim(2).greater_elem(0.0);
+        let width = d.dims()[2];
+        let earlier = earlier.expand([examples, tokens, width]);
+        let d = same.matmul(d).mask_fill(earlier, 0.0);
+        Self {
+            form: Form::Gather { ids, d, rows },
+            merged: true,
+            ..self
         }
     }
 
@@ -225,7 +264,6 @@ impl Factors {
         let examples = self.form.examples();
         match (self.form, self.squared) {
             (Form::Outer { left, right }, true) => sq_norm_outer(left, right),
-            (Form::Gather { ids, d, .. }, true) => sq_norm_gather(ids, d),
             (Form::Outer { left, right }, false) => {
                 let sums = left.sum_dim(2) * right.sum_dim(2);
                 sums.sum_dim(1).reshape([examples, 1])
@@ -235,8 +273,13 @@ impl Factors {
                 reduce::over_elements(fold, d.reshape([examples, tokens * width]))
             }
             (form, squared) => {
-                let dense = Self { form, squared }.into_dense();
-                reduce::over_elements(fold, dense)
+                let merged = self.merged;
+                let factors = Self {
+                    form,
+                    squared,
+                    merged,
+                };
+                reduce::over_elements(fold, factors.into_dense())
             }
         }
     }
@@ -256,16 +299,4 @@ fn sq_norm_outer(left: Tensor<3>, right: Tensor<3>) -> Matrix {
         let g = g.reshape([examples, rows * columns]);
         reduce::over_elements(Fold::Sum, g.clone() * g)
     }
-}
-
-/// `sum_v |sum_(t: ids[b,t] = v) d[b,t]|^2`, `[B, 1]`: repeated ids add up before the square.
-fn sq_norm_gather(ids: Tensor<2, Int>, d: Tensor<3>) -> Matrix {
-    let [examples, tokens, _] = d.dims();
-    let products = d.clone().matmul(d.swap_dims(1, 2));
-    let row: Tensor<3, Int> = ids.clone().reshape([examples, tokens, 1]);
-    let column: Tensor<3, Int> = ids.reshape([examples, 1, tokens]);
-    let shape = [examples, tokens, tokens];
-    let different = row.expand(shape).not_equal(column.expand(shape));
-    let products = products.mask_fill(different, 0.0);
-    reduce::over_elements(Fold::Sum, products.reshape([examples, tokens * tokens]))
 }

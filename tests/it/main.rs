@@ -7,6 +7,7 @@ mod executors;
 mod forms;
 mod layers;
 mod models;
+mod operations;
 mod optimizer;
 mod parity;
 mod readme;

@@ -190,3 +190,18 @@ impl std::fmt::Display for Domain {
         })
     }
 }
+
+/// Builder methods for hyper-parameters: `pub fn b1(self, b1: impl Into<Hyper>) -> Self`, a doc line and a field each.
+macro_rules! hyper_setters {
+    ($($(#[$doc:meta])* $name:ident $(in $part:ident)?;)*) => {
+        $(
+            $(#[$doc])*
+            #[must_use]
+            pub fn $name(mut self, $name: impl Into<$crate::hyper::Hyper>) -> Self {
+                self $(.$part)? .$name = $name.into();
+                self
+            }
+        )*
+    };
+}
+pub(crate) use hyper_setters;

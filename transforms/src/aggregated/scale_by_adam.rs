@@ -4,7 +4,7 @@ use crate::aggregated::ema;
 use crate::axis::ExamplesReduced;
 use crate::combine::{chain, ratio};
 use crate::elementwise::{add_scalar, sqrt, square};
-use crate::hyper::Hyper;
+use crate::hyper::{Hyper, hyper_setters};
 use crate::spec::{Argument, Entry, Family, Link};
 use crate::tracer::Tracer;
 use crate::transform::Transform;
@@ -34,9 +34,9 @@ pub(crate) const ARGUMENTS: &[Argument] = &[
 /// Adam's preconditioner, without the learning rate. Built by [`scale_by_adam`].
 #[derive(Clone, Debug)]
 pub struct ScaleByAdam {
-    b1: Hyper,
-    b2: Hyper,
-    eps: Hyper,
+    pub(crate) b1: Hyper,
+    pub(crate) b2: Hyper,
+    pub(crate) eps: Hyper,
     eps_root: Option<Hyper>,
     nesterov: bool,
 }
@@ -77,25 +77,13 @@ pub fn scale_by_adam() -> ScaleByAdam {
 }
 
 impl ScaleByAdam {
-    /// The decay of the average of the gradients.
-    #[must_use]
-    pub fn b1(mut self, b1: impl Into<Hyper>) -> Self {
-        self.b1 = b1.into();
-        self
-    }
-
-    /// The decay of the average of the squares.
-    #[must_use]
-    pub fn b2(mut self, b2: impl Into<Hyper>) -> Self {
-        self.b2 = b2.into();
-        self
-    }
-
-    /// A number added to the root.
-    #[must_use]
-    pub fn eps(mut self, eps: impl Into<Hyper>) -> Self {
-        self.eps = eps.into();
-        self
+    hyper_setters! {
+        /// The decay of the average of the gradients.
+        b1;
+        /// The decay of the average of the squares.
+        b2;
+        /// A number added to the root.
+        eps;
     }
 
     /// A number added under the root.

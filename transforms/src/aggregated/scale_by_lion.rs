@@ -2,7 +2,7 @@
 
 use crate::axis::ExamplesReduced;
 use crate::extent::Leaf;
-use crate::hyper::{Domain, Hyper};
+use crate::hyper::{Domain, Hyper, hyper_setters};
 use crate::spec::{Argument, Entry, Family, Link};
 use crate::tracer::Tracer;
 use crate::transform::Transform;
@@ -29,8 +29,8 @@ pub(crate) const ARGUMENTS: &[Argument] = &[
 /// Lion's direction, without the learning rate. Built by [`scale_by_lion`].
 #[derive(Clone, Debug)]
 pub struct ScaleByLion {
-    b1: Hyper,
-    b2: Hyper,
+    pub(crate) b1: Hyper,
+    pub(crate) b2: Hyper,
 }
 
 /// Takes the sign of a mixture of momentum and gradient: `sign(b1 * m + (1 - b1) * g)`, then
@@ -58,18 +58,11 @@ pub fn scale_by_lion() -> ScaleByLion {
 }
 
 impl ScaleByLion {
-    /// The share of the momentum in the direction.
-    #[must_use]
-    pub fn b1(mut self, b1: impl Into<Hyper>) -> Self {
-        self.b1 = b1.into();
-        self
-    }
-
-    /// The decay of the momentum.
-    #[must_use]
-    pub fn b2(mut self, b2: impl Into<Hyper>) -> Self {
-        self.b2 = b2.into();
-        self
+    hyper_setters! {
+        /// The share of the momentum in the direction.
+        b1;
+        /// The decay of the momentum.
+        b2;
     }
 
     /// Takes what a specification says.

@@ -3,7 +3,7 @@
 use crate::aggregated::{ScaleByAdam, scale_by_adam, scale_by_learning_rate};
 use crate::axis::{Aggregated, Axis};
 use crate::combine::chain;
-use crate::hyper::Hyper;
+use crate::hyper::{Hyper, hyper_setters};
 use crate::over_examples::batch_mean;
 use crate::spec::{Argument, Entry, Family, Link};
 use crate::tracer::Tracer;
@@ -58,25 +58,13 @@ pub fn adam(learning_rate: impl Into<Hyper>) -> Adam {
 }
 
 impl Adam {
-    /// The decay of the average of the gradients.
-    #[must_use]
-    pub fn b1(mut self, b1: impl Into<Hyper>) -> Self {
-        self.preconditioner = self.preconditioner.b1(b1);
-        self
-    }
-
-    /// The decay of the average of the squares.
-    #[must_use]
-    pub fn b2(mut self, b2: impl Into<Hyper>) -> Self {
-        self.preconditioner = self.preconditioner.b2(b2);
-        self
-    }
-
-    /// A number added to the root.
-    #[must_use]
-    pub fn eps(mut self, eps: impl Into<Hyper>) -> Self {
-        self.preconditioner = self.preconditioner.eps(eps);
-        self
+    hyper_setters! {
+        /// The decay of the average of the gradients.
+        b1 in preconditioner;
+        /// The decay of the average of the squares.
+        b2 in preconditioner;
+        /// A number added to the root.
+        eps in preconditioner;
     }
 
     /// A number added under the root.

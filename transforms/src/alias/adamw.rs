@@ -3,7 +3,7 @@
 use crate::aggregated::{ScaleByAdam, add_decayed_weights, scale_by_adam, scale_by_learning_rate};
 use crate::axis::{Aggregated, Axis};
 use crate::combine::chain;
-use crate::hyper::Hyper;
+use crate::hyper::{Hyper, hyper_setters};
 use crate::leaves::Leaves;
 use crate::over_examples::batch_mean;
 use crate::spec::{Argument, Entry, Family, Link};
@@ -68,38 +68,21 @@ pub fn adamw(learning_rate: impl Into<Hyper>) -> Adamw {
 }
 
 impl Adamw {
-    /// The decay of the average of the gradients.
-    #[must_use]
-    pub fn b1(mut self, b1: impl Into<Hyper>) -> Self {
-        self.preconditioner = self.preconditioner.b1(b1);
-        self
-    }
-
-    /// The decay of the average of the squares.
-    #[must_use]
-    pub fn b2(mut self, b2: impl Into<Hyper>) -> Self {
-        self.preconditioner = self.preconditioner.b2(b2);
-        self
-    }
-
-    /// A number added to the root.
-    #[must_use]
-    pub fn eps(mut self, eps: impl Into<Hyper>) -> Self {
-        self.preconditioner = self.preconditioner.eps(eps);
-        self
+    hyper_setters! {
+        /// The share of the parameters added to the update before the learning rate.
+        weight_decay;
+        /// The decay of the average of the gradients.
+        b1 in preconditioner;
+        /// The decay of the average of the squares.
+        b2 in preconditioner;
+        /// A number added to the root.
+        eps in preconditioner;
     }
 
     /// Replaces the preconditioner: `adamw(1e-3).preconditioner(scale_by_adam().b2(0.99))`.
     #[must_use]
     pub fn preconditioner(mut self, preconditioner: ScaleByAdam) -> Self {
         self.preconditioner = preconditioner;
-        self
-    }
-
-    /// The share of the parameters added to the update before the learning rate.
-    #[must_use]
-    pub fn weight_decay(mut self, weight_decay: impl Into<Hyper>) -> Self {
-        self.weight_decay = weight_decay.into();
         self
     }
 

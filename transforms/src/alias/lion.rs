@@ -3,7 +3,7 @@
 use crate::aggregated::{ScaleByLion, add_decayed_weights, scale_by_learning_rate, scale_by_lion};
 use crate::axis::{Aggregated, Axis};
 use crate::combine::chain;
-use crate::hyper::Hyper;
+use crate::hyper::{Hyper, hyper_setters};
 use crate::leaves::Leaves;
 use crate::over_examples::batch_mean;
 use crate::spec::{Argument, Entry, Family, Link};
@@ -64,25 +64,13 @@ pub fn lion(learning_rate: impl Into<Hyper>) -> Lion {
 }
 
 impl Lion {
-    /// The share of the momentum in the direction.
-    #[must_use]
-    pub fn b1(mut self, b1: impl Into<Hyper>) -> Self {
-        self.direction = self.direction.b1(b1);
-        self
-    }
-
-    /// The decay of the momentum.
-    #[must_use]
-    pub fn b2(mut self, b2: impl Into<Hyper>) -> Self {
-        self.direction = self.direction.b2(b2);
-        self
-    }
-
-    /// The share of the parameters added to the update before the learning rate.
-    #[must_use]
-    pub fn weight_decay(mut self, weight_decay: impl Into<Hyper>) -> Self {
-        self.weight_decay = weight_decay.into();
-        self
+    hyper_setters! {
+        /// The share of the parameters added to the update before the learning rate.
+        weight_decay;
+        /// The share of the momentum in the direction.
+        b1 in direction;
+        /// The decay of the momentum.
+        b2 in direction;
     }
 
     /// The leaves that decay; all unless set.

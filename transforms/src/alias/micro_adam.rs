@@ -6,7 +6,7 @@ use crate::aggregated::{ema, scale_by_learning_rate};
 use crate::axis::{Aggregated, ExamplesApart, PerExample};
 use crate::combine::{chain, ratio};
 use crate::elementwise::{at_least, sqrt, square};
-use crate::hyper::{Domain, Hyper};
+use crate::hyper::{Domain, Hyper, hyper_setters};
 use crate::over_examples::{mean, unbiased_square_of_mean, variance};
 use crate::spec::{Argument, Arguments, Entry, Family, Link};
 use crate::tracer::Tracer;
@@ -252,25 +252,13 @@ pub fn adam_interpolation(
 }
 
 impl<Statistic> MicroAdam<Statistic> {
-    /// The decay of the average of the gradients.
-    #[must_use]
-    pub fn b1(mut self, b1: impl Into<Hyper>) -> Self {
-        self.b1 = b1.into();
-        self
-    }
-
-    /// The decay of the average of the statistic.
-    #[must_use]
-    pub fn b2(mut self, b2: impl Into<Hyper>) -> Self {
-        self.b2 = b2.into();
-        self
-    }
-
-    /// A number added to the root.
-    #[must_use]
-    pub fn eps(mut self, eps: impl Into<Hyper>) -> Self {
-        self.eps = eps.into();
-        self
+    hyper_setters! {
+        /// The decay of the average of the gradients.
+        b1;
+        /// The decay of the average of the statistic.
+        b2;
+        /// A number added to the root.
+        eps;
     }
 
     /// The name in errors: that of the function that built it.

@@ -6,6 +6,7 @@
 
 mod operators;
 mod predicate;
+mod reductions;
 
 use std::cell::{Ref, RefCell, RefMut};
 use std::marker::PhantomData;
@@ -13,9 +14,9 @@ use std::rc::Rc;
 
 pub use predicate::Predicate;
 
-use crate::axis::{Aggregated, Axis, CanReduce, ExamplesApart, ExamplesReduced, Join, PerExample};
-use crate::extent::{Extent, Global, Leaf, PerLeaf, Widen};
-use crate::program::{Binary, Comparison, Fold, Graph, NodeId, Number, Op, Reduction, Test, Unary};
+use crate::axis::{Aggregated, Axis, Join, PerExample};
+use crate::extent::{Extent, Global, Leaf, Widen};
+use crate::program::{Binary, Comparison, Graph, NodeId, Number, Op, Test, Unary};
 
 /// The program that is being traced, shared by its values.
 #[doc(hidden)]
@@ -322,95 +323,5 @@ impl<A: Axis, E: Extent> Value<A, E> {
         E: Widen<O::Extent>,
     {
         self.binary(Binary::DivOrZero, &other)
-    }
-}
-
-impl<E: Extent> Value<PerExample, E> {
-    /// Ends the batch axis with a reduction over the examples.
-    pub fn reduce(&self, reduction: Reduction) -> Value<Aggregated, E> {
-        self.push(Op::OverExamples(reduction, self.node))
-    }
-
-    /// The mean over the examples.
-    pub fn mean(&self) -> Value<Aggregated, E> {
-        self.reduce(Reduction::Mean)
-    }
-
-    /// The sum over the examples.
-    pub fn sum(&self) -> Value<Aggregated, E> {
-        self.reduce(Reduction::Sum)
-    }
-}
-
-impl<A: Axis> Value<A, Leaf> {
-    /// The sum over the elements of each leaf.
-    pub fn sum_elements(&self) -> Value<A, PerLeaf> {
-        self.push(Op::OverElements(Fold::Sum, self.node))
-    }
-
-    /// The largest element of each leaf, for values that are not negative.
-    pub fn max_element(&self) -> Value<A, PerLeaf> {
-        self.push(Op::OverElements(Fold::Max, self.node))
-    }
-
-    /// The squared Euclidean norm over all leaves: `[B]` numbers, or one.
-    pub fn sq_norm(&self) -> Value<A, Global> {
-        self.leaf_sq_norm().sum_leaves()
-    }
-
-    /// The squared Euclidean norm of each leaf.
-    pub fn leaf_sq_norm(&self) -> Value<A, PerLeaf> {
-        self.square().sum_elements()
-    }
-
-    /// The Euclidean norm over all leaves: `[B]` numbers, or one.
-    pub fn norm(&self) -> Value<A, Global> {
-        self.sq_norm().sqrt()
-    }
-
-    /// The Euclidean norm of each leaf.
-    pub fn leaf_norm(&self) -> Value<A, PerLeaf> {
-        self.leaf_sq_norm().sqrt()
-    }
-}
-
-impl<A: Axis> Value<A, PerLeaf> {
-    /// The sum over all leaves.
-    pub fn sum_leaves(&self) -> Value<A, Global> {
-        self.push(Op::OverLeaves(Fold::Sum, self.node))
-    }
-
-    /// The largest over all leaves, for values that are not negative.
-    pub fn max_leaves(&self) -> Value<A, Global> {
-        self.push(Op::OverLeaves(Fold::Max, self.node))
-    }
-}
-
-impl<A: CanReduce, E: Extent> Value<A, E> {
-    /// The same value, whose axis the bound has shown to be [`PerExample`].
-    pub(crate) fn to_reduce(&self) -> Value<PerExample, E> {
-        self.assume_per_example()
-    }
-}
-
-impl<A: ExamplesApart, E: Extent> Value<A, E> {
-    /// The same value, whose axis the bound has shown to be [`PerExample`].
-    pub(crate) fn apart(&self) -> Value<PerExample, E> {
-        self.assume_per_example()
-    }
-}
-
-impl<E: Extent> Value<Aggregated, E> {
-    /// The same value under the name that a link's bound gives to [`Aggregated`]. Such a link has `Out = In`, so that in a wrong
-    /// order the compiler complains of the link itself and of nothing after it.
-    pub(crate) fn as_input<In: ExamplesReduced>(&self) -> Value<In, E> {
-        Value::new(self.graph.clone(), self.node)
-    }
-}
-
-impl<A: ExamplesReduced, E: Extent> Value<A, E> {
-    /// The same value, whose axis the bound has shown to be [`Aggregated`].
-    pub(crate) fn reduced(&self) -> Value<Aggregated, E> {
-        self.assume_aggregated()
     }
 }
