@@ -195,5 +195,5 @@ pub fn record<const D: usize>(
 pub(crate) fn by_token<const D: usize>(x: Tensor<D>) -> Tensor<3> {
     let dims = x.dims();
     let tokens: usize = dims[1..D - 1].iter().product();
-    x.reshape([dims[0], tokens, dims[D - 1]])
+    crate::model::reshape(x, [dims[0], tokens, dims[D - 1]])
 }

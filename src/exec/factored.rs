@@ -12,6 +12,10 @@
 //! | sums the squares of each example's elements | `norm(left)^2 norm(right)^2` if T = 1; `sum (left left^T) * (right right^T)` (ghost) if `2 T^2 <= L R`; else `left^T right` per example | arXiv 1510.01799, 2411.00999 |
 //! | drops examples | zeros both factors | |
 //!
+//! Two limits follow from that. A row that an example does not use stays 0, also where the example is weighted by NaN or
+//! infinity. And a square is taken of each factor, so in f32 each factor's elements, not only their product, must lie between 1e-19
+//! and 1.8e19 in size.
+//!
 //! Everything else makes the value dense. With T > 1 the product of `sign(left)` and `sign(right)` is the statistic over tokens, not
 //! over examples, so it is never taken.
 
@@ -111,11 +115,17 @@ impl Factors {
         match f {
             Unary::Neg if !this.squared => Value::factors(this.map_right(|x| x.neg())),
             Unary::Square if one_use => Value::factors(this.map_both(|x| x.clone() * x)),
-            Unary::Abs | Unary::Sign if one_use => Value::factors(this.map_both(|x| {
-                let dims = x.dims();
-                let flat = x.reshape([dims[0], dims[1] * dims[2]]);
-                super::ops::unary(f, flat).reshape(dims)
-            })),
+            Unary::Abs | Unary::Sign if one_use => {
+                // The sign of an outer product is the product of the signs, but for 0 times infinity: it is NaN, and
+                // `0 * sign(inf)` would be 0. So an infinity becomes NaN here, and shows.
+                let shows = f == Unary::Sign && !this.is_gather();
+                Value::factors(this.map_both(|x| {
+                    let dims = x.dims();
+                    let flat = x.clone().reshape([dims[0], dims[1] * dims[2]]);
+                    let y = super::ops::unary(f, flat).reshape(dims);
+                    if shows { y + (x.clone() - x) } else { y }
+                }))
+            }
             Unary::Square if !this.squared => Value::factors(Self {
                 squared: true,
                 ..this
@@ -142,12 +152,20 @@ impl Factors {
         let shape = [examples, tokens, tokens];
         let row: Tensor<3, Int> = ids.clone().reshape([examples, tokens, 1]);
         let column: Tensor<3, Int> = ids.clone().reshape([examples, 1, tokens]);
-        let same = row.expand(shape).equal(column.expand(shape));
-        let same = Tensor::<3>::zeros(shape, (&d.device(), d.dtype())).mask_fill(same, 1.0);
-        let earlier = same.clone().tril(-1).sum_dim(2).greater_elem(0.0);
+        let different = row.expand(shape).not_equal(column.expand(shape));
+        // For each use, the first use of the same row. By index and not by a product, so that a NaN stays in its row.
+        let last = tokens as i64;
+        let uses = Tensor::<1, Int>::arange(0..last, &ids.device());
+        let uses: Tensor<3, Int> = uses.reshape([1, 1, tokens]).expand(shape);
+        let first = uses.mask_fill(different, last).min_dim(2);
+        let example = Tensor::<1, Int>::arange(0..examples as i64, &ids.device());
+        let example: Tensor<3, Int> = example.mul_scalar(last).reshape([examples, 1, 1]);
+        let first = (first + example).reshape([examples * tokens]);
         let width = d.dims()[2];
-        let earlier = earlier.expand([examples, tokens, width]);
-        let d = same.matmul(d).mask_fill(earlier, 0.0);
+        let zeros = Tensor::<2>::zeros([examples * tokens, width], (&d.device(), d.dtype()));
+        let d = d.reshape([examples * tokens, width]);
+        let d = zeros.select_assign(0, first, d, burn::tensor::IndexingUpdateOp::Add);
+        let d = d.reshape([examples, tokens, width]);
         Self {
             form: Form::Gather { ids, d, rows },
             merged: true,
@@ -182,13 +200,18 @@ impl Factors {
         match f {
             Binary::Mul => Value::factors(self.map_right(|x| x * column(weights))),
             Binary::Div => Value::factors(self.map_right(|x| x / column(weights))),
+            // Whether a sum of several outer products is zero, its factors do not tell.
+            Binary::DivOrZero if self.form.tokens() > 1 && !self.is_gather() => {
+                Value::Dense(super::ops::binary(f, self.into_dense(), weights))
+            }
             Binary::DivOrZero => {
+                let this = self.merge();
                 // 0 / 0 is 0 for an example of zeros; anything else divided by 0 is infinite, and shows.
-                let nothing = self.is_zero().bool_and(super::ops::expand(
+                let nothing = this.is_zero().bool_and(super::ops::expand(
                     weights.clone().equal_elem(0.0),
-                    [self.form.examples(), 1],
+                    [this.form.examples(), 1],
                 ));
-                let kept = self.map_right(|x| x / column(weights));
+                let kept = this.map_right(|x| x / column(weights));
                 Value::factors(kept.keep(nothing.bool_not()))
             }
             _ => Value::Dense(super::ops::binary(f, self.into_dense(), weights)),
@@ -289,14 +312,29 @@ impl Factors {
 fn sq_norm_outer(left: Tensor<3>, right: Tensor<3>) -> Matrix {
     let [examples, tokens, rows] = left.dims();
     let columns = right.dims()[2];
-    if 2 * tokens * tokens <= rows * columns {
+    let dtype = right.dtype();
+    let wide = right.device().supports_dtype(DType::F64);
+    if tokens == 1 {
+        let norms = sq_norms(left) * sq_norms(right);
+        norms.reshape([examples, 1])
+    } else if 2 * tokens * tokens <= rows * columns && wide {
+        // Where tokens cancel, the products do too: in f32 the sum would be rounding alone, and might be negative.
+        let (left, right) = (left.cast(DType::F64), right.cast(DType::F64));
         let left = left.clone().matmul(left.swap_dims(1, 2));
         let right = right.clone().matmul(right.swap_dims(1, 2));
         let products = (left * right).reshape([examples, tokens * tokens]);
-        reduce::over_elements(Fold::Sum, products)
+        let sum = reduce::over_elements(Fold::Sum, products);
+        super::ops::binary_right(Binary::Max, sum, 0.0).cast(dtype)
     } else {
         let g = left.swap_dims(1, 2).matmul(right);
         let g = g.reshape([examples, rows * columns]);
         reduce::over_elements(Fold::Sum, g.clone() * g)
     }
+}
+
+/// `sum_tf x[b,t,f]^2`, `[B, 1]`.
+fn sq_norms(x: Tensor<3>) -> Matrix {
+    let [examples, tokens, width] = x.dims();
+    let x = x.reshape([examples, tokens * width]);
+    reduce::over_elements(Fold::Sum, x.clone() * x)
 }

@@ -28,7 +28,7 @@ pub enum Form {
     },
     /// Row `ids[b,t]` gets `d[b,t]`.
     Gather {
-        /// `[B, T]`.
+        /// `[B, T]`, each below `rows`; that is not checked, since it would wait for the device.
         ids: Tensor<2, Int>,
         /// `[B, T, D]`.
         d: Tensor<3>,
@@ -56,6 +56,17 @@ impl Form {
         match self {
             Self::Dense(_) => 1,
             Self::Outer { left: d, .. } | Self::Gather { d, .. } | Self::Tokens(d) => d.dims()[1],
+        }
+    }
+
+    /// Whether the tensors of the form agree on B, T and the element type.
+    pub(crate) fn is_consistent(&self) -> bool {
+        match self {
+            Self::Outer { left, right } => {
+                left.dims()[..2] == right.dims()[..2] && left.dtype() == right.dtype()
+            }
+            Self::Gather { ids, d, .. } => ids.dims()[..] == d.dims()[..2],
+            Self::Dense(_) | Self::Tokens(_) => true,
         }
     }
 
@@ -130,7 +141,10 @@ impl Form {
                 let [_, tokens, width] = d.dims();
                 let zeros = Tensor::<2>::zeros([examples * rows, width], (&d.device(), d.dtype()));
                 // Row `b V + ids[b,t]` of all examples below each other.
+                // In 64 bits: `B V` may be beyond 32, and the ids may have any width.
+                let ids = ids.cast(burn::tensor::IntDType::I64);
                 let first = Tensor::<1, Int>::arange(0..examples as i64, &ids.device());
+                let first = first.cast(burn::tensor::IntDType::I64);
                 let first = first.mul_scalar(rows as i64).reshape([examples, 1]);
                 let at = (ids + first).reshape([examples * tokens]);
                 let d = d.reshape([examples * tokens, width]);
@@ -195,6 +209,10 @@ impl Form {
     /// Each token as an example of its own: `B T` examples. A dense leaf stays as it is if it has one use.
     pub(crate) fn per_token(self) -> Option<Self> {
         let (examples, tokens) = (self.examples(), self.tokens());
+        if examples * tokens == 0 && !matches!(self, Self::Dense(_)) {
+            let options = (&self.device(), self.dtype());
+            return Some(Self::Dense(Tensor::zeros([0, self.size()], options)));
+        }
         let split = |d: Tensor<3>| {
             let width = d.dims()[2];
             d.reshape([examples * tokens, 1, width])

@@ -280,7 +280,7 @@ impl PerExampleGradsBuilder {
     /// Adds the gradients of a leaf of the shape `p` in any form.
     ///
     /// # Panics
-    /// If the form has another number of elements than the shape.
+    /// If the form has another number of elements than the shape, or its tensors do not agree.
     #[must_use]
     pub fn form(mut self, path: impl Into<String>, p: impl Into<Vec<usize>>, form: Form) -> Self {
         let p = p.into();
@@ -288,6 +288,10 @@ impl PerExampleGradsBuilder {
             p.iter().product::<usize>(),
             form.size(),
             "elements of {p:?}"
+        );
+        assert!(
+            form.is_consistent(),
+            "factors that disagree on B, T or dtype"
         );
         self.leaves
             .push(LeafGrads::new(path.into(), None, &p, form));

@@ -96,3 +96,16 @@ pub(crate) fn assert_close(got: &[f64], want: &[f64], tolerance: f64) {
         );
     }
 }
+
+/// Numbers that depend on the seed alone: burn's generator is shared by all tests of the process.
+pub(crate) fn fixed<const D: usize>(
+    shape: [usize; D],
+    seed: usize,
+    dtype: DType,
+    device: &Device,
+) -> Tensor<D> {
+    let number = |at: usize| ((at * 7919 + seed * 104_729 + 17) % 2003) as f32 / 1001.5 - 1.0;
+    let numbers: Vec<f32> = (0..shape.iter().product()).map(number).collect();
+    let data = burn::tensor::TensorData::new(numbers, shape);
+    Tensor::<D>::from_data(data, device).cast(dtype)
+}

@@ -1,6 +1,6 @@
 //! The optimizer on burn models: against the reference, across batches, dtypes, and a save in the middle.
 
-use burn::module::Module;
+use burn::module::{Module, Param};
 use burn::nn::LinearConfig;
 use burn::optim::GradientsParams;
 use burn::tensor::{DType, Tensor};
@@ -12,7 +12,7 @@ use pergrad::transforms::{Dtype, LeafInfo, ParamTree, State};
 use pergrad::{Optimizer, PerExampleGrads, per_example_grads};
 
 use crate::models::{
-    Mlp, assert_close, cast, device, numbers, per_example_loss, random, tolerance,
+    Mlp, assert_close, cast, device, fixed, numbers, per_example_loss, random, tolerance,
 };
 
 #[test]
@@ -73,12 +73,17 @@ fn training_a_model_equals_the_reference_step_by_step() {
 /// A few steps on fixed batches, saving and loading after `save_after` of them.
 fn train(save_after: Option<usize>, dtype: DType) -> Vec<f64> {
     let device = device();
-    device.seed(11);
-    let mut model = cast(Mlp::new(3, 4, 2, &device), dtype);
+    let weight = |shape, seed| Param::from_tensor(fixed(shape, seed, DType::F32, &device));
+    let mut model = Mlp::new(3, 4, 2, &device);
+    model.first.weight = weight([3, 4], 1);
+    model.second.weight = weight([4, 2], 2);
+    model.first.bias = Some(Param::from_tensor(fixed([4], 3, DType::F32, &device)));
+    model.second.bias = Some(Param::from_tensor(fixed([2], 4, DType::F32, &device)));
+    let mut model = cast(model, dtype);
     let chain = || chain((clip_per_example(0.7), adam(cosine_decay_schedule(0.1, 10))));
     let mut optimizer = Optimizer::new(chain()).unwrap();
     for step in 0..6 {
-        let x = random([5, 3], dtype, &device);
+        let x = fixed([5, 3], 100 + step, dtype, &device);
         let (_, grads) = per_example_grads(&model, |m| m.losses(x)).unwrap();
         model = optimizer.step(model, grads).unwrap();
         if save_after == Some(step) {
@@ -267,7 +272,7 @@ fn a_refused_model_leaves_the_state_alone() {
 #[test]
 fn a_leaf_without_elements_is_trained_like_any_other() {
     let mut model = Mlp::new(1, 3, 2, &device());
-    model.first.weight = burn::module::Param::from_tensor(Tensor::zeros([0, 3], &device()));
+    model.first.weight = Param::from_tensor(Tensor::zeros([0, 3], &device()));
     let grads = PerExampleGrads::builder()
         .leaf("first.weight", Tensor::<3>::zeros([2, 0, 3], &device()))
         .leaf("first.bias", Tensor::<2>::ones([2, 3], &device()))
