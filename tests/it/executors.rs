@@ -11,7 +11,7 @@ use pergrad::transforms::{AxisKind, Dtype, LeafInfo, ParamTree, PerExample, PerL
 use pergrad::{HostRunner, Optimizer, PerExampleGrads};
 use proptest::prelude::*;
 
-use crate::models::{assert_close, numbers};
+use crate::models::{assert_close, assert_close_above, numbers};
 
 /// Links of every kind with arguments at which they are smooth enough to compare two roundings.
 pub(crate) fn links() -> Vec<LinkSpec> {
@@ -122,7 +122,8 @@ proptest! {
             let tolerance = if double { 1e-9 } else { 3e-4 };
             for (path, want) in &want.updates {
                 prop_assert_eq!(&got.updates[path].shape, &want.shape);
-                assert_close(&got.updates[path].values, &want.values, tolerance);
+                // Numbers of the size of 1 may cancel, to 0 in one precision and to a rounding in the other.
+                assert_close_above(&got.updates[path].values, &want.values, tolerance, 1.0);
             }
         }
     }

@@ -86,8 +86,14 @@ pub(crate) fn numbers<const D: usize>(x: Tensor<D>) -> Vec<f64> {
 /// Compares with an oracle, relative to its largest element.
 #[track_caller]
 pub(crate) fn assert_close(got: &[f64], want: &[f64], tolerance: f64) {
+    assert_close_above(got, want, tolerance, 1e-30);
+}
+
+/// Compares with an oracle, relative to its largest element or to `floor`, the size of the numbers that may have cancelled.
+#[track_caller]
+pub(crate) fn assert_close_above(got: &[f64], want: &[f64], tolerance: f64, floor: f64) {
     assert_eq!(got.len(), want.len());
-    let scale = want.iter().fold(0.0_f64, |m, x| m.max(x.abs())).max(1e-30);
+    let scale = want.iter().fold(floor, |m, x| m.max(x.abs()));
     for (at, (x, y)) in got.iter().zip(want).enumerate() {
         let fits = x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= tolerance * scale;
         assert!(
