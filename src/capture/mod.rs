@@ -71,21 +71,20 @@ pub fn per_example_grads<M: Module>(
     }
     let scope = Scope::enter()?;
     let losses = losses(model);
-    let records = scope.finish()?;
+    let mut records = scope.finish()?;
     let examples = losses.dims()[0];
     if !losses.is_tracked() && examples > 0 {
         return Err(Error::LossNotTracked);
     }
     let paths = model::paths(&leaves);
-    for record in &records {
-        // Another model in the closure is none of our business.
-        if paths.contains_key(&record.param) && record.examples != examples {
-            return Err(Error::LossCount {
-                losses: examples,
-                leaf: paths.get(&record.param).cloned().unwrap_or_default(),
-                examples: record.examples,
-            });
-        }
+    // Another model in the closure is none of our business.
+    records.retain(|record| paths.contains_key(&record.param));
+    if let Some(record) = records.iter().find(|record| record.examples != examples) {
+        return Err(Error::LossCount {
+            losses: examples,
+            leaf: paths[&record.param].clone(),
+            examples: record.examples,
+        });
     }
     if examples == 0 {
         return Ok((losses.inner(), PerExampleGrads::empty(model, &leaves)?));
@@ -95,24 +94,19 @@ pub fn per_example_grads<M: Module>(
         let leaf = paths[&id].clone();
         return Err(Error::NotCaptured { leaf });
     }
-    let mut uses: Vec<Vec<Form>> = vec![Vec::new(); leaves.ids.len()];
-    if !records
-        .iter()
-        .any(|record| paths.contains_key(&record.param))
-    {
+    if records.is_empty() {
         return Err(Error::LossNotTracked);
     }
+    let mut uses: Vec<Vec<Form>> = vec![Vec::new(); leaves.ids.len()];
     let places = Places::of(model);
     for record in records {
-        let Some(at) = leaves.position(record.param) else {
-            continue;
-        };
         if !places.holds(record.param, record.place.address)
             && !is_in(model, record.param, &(record.place.probe)())
         {
             let leaf = paths[&record.param].clone();
             return Err(Error::AnotherCopy { leaf });
         }
+        let at = leaves.position(record.param).expect("a leaf of the model");
         uses[at].extend((record.read)(&grads));
     }
     let values = model::rows(model, &leaves);

@@ -22,9 +22,9 @@
 use burn::tensor::{DType, Int, Tensor};
 use pergrad_transforms::program::{Binary, Fold, Reduction, Unary};
 
-use super::ops::{Mask, Matrix};
+use super::ops::{Mask, Matrix, rounds_to_zero};
 use super::reduce;
-use crate::grads::form::Form;
+use crate::grads::form::{Form, add_rows};
 
 /// A per-example value in factors.
 #[derive(Clone)]
@@ -162,10 +162,8 @@ impl Factors {
         let example: Tensor<3, Int> = example.mul_scalar(last).reshape([examples, 1, 1]);
         let first = (first + example).reshape([examples * tokens]);
         let width = d.dims()[2];
-        let zeros = Tensor::<2>::zeros([examples * tokens, width], (&d.device(), d.dtype()));
         let d = d.reshape([examples * tokens, width]);
-        let d = zeros.select_assign(0, first, d, burn::tensor::IndexingUpdateOp::Add);
-        let d = d.reshape([examples, tokens, width]);
+        let d = add_rows(examples * tokens, first, d).reshape([examples, tokens, width]);
         Self {
             form: Form::Gather { ids, d, rows },
             merged: true,
@@ -174,13 +172,12 @@ impl Factors {
     }
 
     /// Multiplied or divided by a number of the host.
-    #[allow(clippy::cast_possible_truncation)] // the question is what truncation does
     pub(super) fn binary_right(self, f: Binary, c: f64) -> Value {
         match f {
             Binary::Mul if !self.squared => Value::factors(self.map_right(|x| x.mul_scalar(c))),
             Binary::Div if !self.squared => Value::factors(self.map_right(|x| x.div_scalar(c))),
-            // A number that f32 rounds to 0 goes the dense way, which looks at it.
-            Binary::DivOrZero if !self.squared && c as f32 != 0.0 => {
+            // A number that rounds to 0 goes the dense way, which looks at it.
+            Binary::DivOrZero if !self.squared && !rounds_to_zero(c, self.form.dtype()) => {
                 Value::factors(self.map_right(|x| x.div_scalar(c)))
             }
             _ => Value::Dense(super::ops::binary_right(f, self.into_dense(), c)),
@@ -264,11 +261,9 @@ impl Factors {
             }
             Form::Gather { ids, d, rows } => {
                 let [examples, tokens, width] = d.dims();
-                let zeros = Tensor::<2>::zeros([rows, width], (&d.device(), d.dtype()));
                 let ids = ids.reshape([examples * tokens]);
                 let d = d.reshape([examples * tokens, width]);
-                let add = burn::tensor::IndexingUpdateOp::Add;
-                zeros.select_assign(0, ids, d, add).reshape([1, size])
+                add_rows(rows, ids, d).reshape([1, size])
             }
             other => return reduce::over_examples(reduction, other.into_dense()),
         };
@@ -296,11 +291,10 @@ impl Factors {
                 reduce::over_elements(fold, d.reshape([examples, tokens * width]))
             }
             (form, squared) => {
-                let merged = self.merged;
                 let factors = Self {
                     form,
                     squared,
-                    merged,
+                    ..self
                 };
                 reduce::over_elements(fold, factors.into_dense())
             }

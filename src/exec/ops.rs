@@ -3,7 +3,7 @@
 //! burn's own operations differ between backends, or from that meaning, where NaN is concerned: `sign(NaN)` is 0 on Flex, and
 //! `clamp` or a maximum may hide a NaN. A NaN must show, so these put it back.
 
-use burn::tensor::{Bool, Shape, Tensor};
+use burn::tensor::{Bool, DType, Shape, Tensor};
 use pergrad_transforms::program::{Binary, Comparison, Test, Unary};
 
 pub(super) type Matrix = Tensor<2>;
@@ -64,7 +64,7 @@ pub(super) fn binary_right(f: Binary, x: Matrix, c: f64) -> Matrix {
         Binary::Sub => x.sub_scalar(c),
         Binary::Mul => x.mul_scalar(c),
         Binary::Div => x.div_scalar(c),
-        Binary::DivOrZero if !rounds_to_zero(c, &x) => x.div_scalar(c),
+        Binary::DivOrZero if !rounds_to_zero(c, x.dtype()) => x.div_scalar(c),
         Binary::Pow => x.powf_scalar(c),
         Binary::Min if !c.is_nan() => {
             let above = x.clone().greater_elem(c);
@@ -81,10 +81,10 @@ pub(super) fn binary_right(f: Binary, x: Matrix, c: f64) -> Matrix {
     }
 }
 
-/// Whether a number of the host is 0 in the dtype of a matrix.
+/// Whether a number of the host is 0 in a dtype of the computation.
 #[allow(clippy::cast_possible_truncation)] // the question is what truncation does
-pub(super) fn rounds_to_zero(c: f64, like: &Matrix) -> bool {
-    c == 0.0 || (like.dtype() != burn::tensor::DType::F64 && c as f32 == 0.0)
+pub(super) fn rounds_to_zero(c: f64, dtype: DType) -> bool {
+    c == 0.0 || (dtype != DType::F64 && c as f32 == 0.0)
 }
 
 /// `c f x` with a number of the host.

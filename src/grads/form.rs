@@ -11,7 +11,7 @@
 //! uses of one parameter join along T, so every form stays exact. Only [`dense`](Form::into_dense) ever makes a tensor of the
 //! size `B L R`.
 
-use burn::tensor::{DType, Device, Int, Tensor};
+use burn::tensor::{DType, Device, IndexingUpdateOp, Int, Tensor};
 
 /// How the gradients of a leaf are held. See the [module](self).
 #[derive(Clone, Debug)]
@@ -139,8 +139,6 @@ impl Form {
             }
             Self::Gather { ids, d, rows } => {
                 let [_, tokens, width] = d.dims();
-                let zeros = Tensor::<2>::zeros([examples * rows, width], (&d.device(), d.dtype()));
-                // Row `b V + ids[b,t]` of all examples below each other.
                 // In 64 bits: `B V` may be beyond 32, and the ids may have any width.
                 let ids = ids.cast(burn::tensor::IntDType::I64);
                 let first = Tensor::<1, Int>::arange(0..examples as i64, &ids.device());
@@ -148,8 +146,7 @@ impl Form {
                 let first = first.mul_scalar(rows as i64).reshape([examples, 1]);
                 let at = (ids + first).reshape([examples * tokens]);
                 let d = d.reshape([examples * tokens, width]);
-                let g = zeros.select_assign(0, at, d, burn::tensor::IndexingUpdateOp::Add);
-                g.reshape([examples, size])
+                add_rows(examples * rows, at, d).reshape([examples, size])
             }
             Self::Tokens(d) => d.sum_dim(1).reshape([examples, size]),
         }
@@ -231,4 +228,10 @@ impl Form {
             Self::Tokens(d) => Some(Self::Tokens(split(d))),
         }
     }
+}
+
+/// A table of `rows` rows of zeros to which the rows of `d` are added, each at its place.
+pub(crate) fn add_rows(rows: usize, at: Tensor<1, Int>, d: Tensor<2>) -> Tensor<2> {
+    let zeros = Tensor::zeros([rows, d.dims()[1]], (&d.device(), d.dtype()));
+    zeros.select_assign(0, at, d, IndexingUpdateOp::Add)
 }

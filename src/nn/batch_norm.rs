@@ -95,30 +95,15 @@ impl BatchNorm {
     }
 }
 
-impl From<nn::BatchNorm> for BatchNorm {
-    fn from(layer: nn::BatchNorm) -> Self {
-        Self {
-            gamma: layer.gamma,
-            beta: layer.beta,
-            training: layer.training,
-            running_mean: layer.running_mean,
-            running_var: layer.running_var,
-            momentum: layer.momentum,
-            epsilon: layer.epsilon,
-        }
+same_fields!(
+    nn::BatchNorm,
+    BatchNorm {
+        gamma,
+        beta,
+        training,
+        running_mean,
+        running_var,
+        momentum,
+        epsilon
     }
-}
-
-impl From<BatchNorm> for nn::BatchNorm {
-    fn from(layer: BatchNorm) -> Self {
-        Self {
-            gamma: layer.gamma,
-            beta: layer.beta,
-            training: layer.training,
-            running_mean: layer.running_mean,
-            running_var: layer.running_var,
-            momentum: layer.momentum,
-            epsilon: layer.epsilon,
-        }
-    }
-}
+);

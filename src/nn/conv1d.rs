@@ -114,30 +114,15 @@ impl Conv1d {
     }
 }
 
-impl From<conv::Conv1d> for Conv1d {
-    fn from(layer: conv::Conv1d) -> Self {
-        Self {
-            weight: layer.weight,
-            bias: layer.bias,
-            stride: layer.stride,
-            kernel_size: layer.kernel_size,
-            dilation: layer.dilation,
-            groups: layer.groups,
-            padding: layer.padding,
-        }
+same_fields!(
+    conv::Conv1d,
+    Conv1d {
+        weight,
+        bias,
+        stride,
+        kernel_size,
+        dilation,
+        groups,
+        padding
     }
-}
-
-impl From<Conv1d> for conv::Conv1d {
-    fn from(layer: Conv1d) -> Self {
-        Self {
-            weight: layer.weight,
-            bias: layer.bias,
-            stride: layer.stride,
-            kernel_size: layer.kernel_size,
-            dilation: layer.dilation,
-            groups: layer.groups,
-            padding: layer.padding,
-        }
-    }
-}
+);

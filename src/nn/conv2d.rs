@@ -120,30 +120,15 @@ impl Conv2d {
     }
 }
 
-impl From<conv::Conv2d> for Conv2d {
-    fn from(layer: conv::Conv2d) -> Self {
-        Self {
-            weight: layer.weight,
-            bias: layer.bias,
-            stride: layer.stride,
-            kernel_size: layer.kernel_size,
-            dilation: layer.dilation,
-            groups: layer.groups,
-            padding: layer.padding,
-        }
+same_fields!(
+    conv::Conv2d,
+    Conv2d {
+        weight,
+        bias,
+        stride,
+        kernel_size,
+        dilation,
+        groups,
+        padding
     }
-}
-
-impl From<Conv2d> for conv::Conv2d {
-    fn from(layer: Conv2d) -> Self {
-        Self {
-            weight: layer.weight,
-            bias: layer.bias,
-            stride: layer.stride,
-            kernel_size: layer.kernel_size,
-            dilation: layer.dilation,
-            groups: layer.groups,
-            padding: layer.padding,
-        }
-    }
-}
+);

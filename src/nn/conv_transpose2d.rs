@@ -114,34 +114,17 @@ impl ConvTranspose2d {
     }
 }
 
-impl From<conv::ConvTranspose2d> for ConvTranspose2d {
-    fn from(layer: conv::ConvTranspose2d) -> Self {
-        Self {
-            weight: layer.weight,
-            bias: layer.bias,
-            stride: layer.stride,
-            kernel_size: layer.kernel_size,
-            dilation: layer.dilation,
-            groups: layer.groups,
-            padding: layer.padding,
-            padding_out: layer.padding_out,
-            channels: layer.channels,
-        }
+same_fields!(
+    conv::ConvTranspose2d,
+    ConvTranspose2d {
+        weight,
+        bias,
+        stride,
+        kernel_size,
+        dilation,
+        groups,
+        padding,
+        padding_out,
+        channels
     }
-}
-
-impl From<ConvTranspose2d> for conv::ConvTranspose2d {
-    fn from(layer: ConvTranspose2d) -> Self {
-        Self {
-            weight: layer.weight,
-            bias: layer.bias,
-            stride: layer.stride,
-            kernel_size: layer.kernel_size,
-            dilation: layer.dilation,
-            groups: layer.groups,
-            padding: layer.padding,
-            padding_out: layer.padding_out,
-            channels: layer.channels,
-        }
-    }
-}
+);

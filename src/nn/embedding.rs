@@ -98,18 +98,4 @@ impl Embedding {
     }
 }
 
-impl From<nn::Embedding> for Embedding {
-    fn from(layer: nn::Embedding) -> Self {
-        Self {
-            weight: layer.weight,
-        }
-    }
-}
-
-impl From<Embedding> for nn::Embedding {
-    fn from(layer: Embedding) -> Self {
-        Self {
-            weight: layer.weight,
-        }
-    }
-}
+same_fields!(nn::Embedding, Embedding { weight });

@@ -81,28 +81,14 @@ impl GroupNorm {
     }
 }
 
-impl From<nn::GroupNorm> for GroupNorm {
-    fn from(layer: nn::GroupNorm) -> Self {
-        Self {
-            gamma: layer.gamma,
-            beta: layer.beta,
-            num_groups: layer.num_groups,
-            num_channels: layer.num_channels,
-            epsilon: layer.epsilon,
-            affine: layer.affine,
-        }
+same_fields!(
+    nn::GroupNorm,
+    GroupNorm {
+        gamma,
+        beta,
+        num_groups,
+        num_channels,
+        epsilon,
+        affine
     }
-}
-
-impl From<GroupNorm> for nn::GroupNorm {
-    fn from(layer: GroupNorm) -> Self {
-        Self {
-            gamma: layer.gamma,
-            beta: layer.beta,
-            num_groups: layer.num_groups,
-            num_channels: layer.num_channels,
-            epsilon: layer.epsilon,
-            affine: layer.affine,
-        }
-    }
-}
+);

@@ -79,26 +79,13 @@ impl InstanceNorm {
     }
 }
 
-impl From<nn::InstanceNorm> for InstanceNorm {
-    fn from(layer: nn::InstanceNorm) -> Self {
-        Self {
-            gamma: layer.gamma,
-            beta: layer.beta,
-            num_channels: layer.num_channels,
-            epsilon: layer.epsilon,
-            affine: layer.affine,
-        }
+same_fields!(
+    nn::InstanceNorm,
+    InstanceNorm {
+        gamma,
+        beta,
+        num_channels,
+        epsilon,
+        affine
     }
-}
-
-impl From<InstanceNorm> for nn::InstanceNorm {
-    fn from(layer: InstanceNorm) -> Self {
-        Self {
-            gamma: layer.gamma,
-            beta: layer.beta,
-            num_channels: layer.num_channels,
-            epsilon: layer.epsilon,
-            affine: layer.affine,
-        }
-    }
-}
+);

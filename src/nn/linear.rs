@@ -89,20 +89,4 @@ fn forward<const D: usize>(
     linear(input, weight, bias)
 }
 
-impl From<nn::Linear> for Linear {
-    fn from(layer: nn::Linear) -> Self {
-        Self {
-            weight: layer.weight,
-            bias: layer.bias,
-        }
-    }
-}
-
-impl From<Linear> for nn::Linear {
-    fn from(layer: Linear) -> Self {
-        Self {
-            weight: layer.weight,
-            bias: layer.bias,
-        }
-    }
-}
+same_fields!(nn::Linear, Linear { weight, bias });

@@ -4,6 +4,23 @@
 //! outside [`per_example_grads`](crate::per_example_grads) it is that layer. Inside, it records its part of the per-example gradients;
 //! the [capture](crate::capture) module tells how.
 
+/// Conversions both ways between a layer of burn's and one of ours that has the same fields.
+macro_rules! same_fields {
+    ($theirs:ty, $ours:ident { $($field:ident),* }) => {
+        impl From<$theirs> for $ours {
+            fn from(layer: $theirs) -> Self {
+                Self { $($field: layer.$field),* }
+            }
+        }
+
+        impl From<$ours> for $theirs {
+            fn from(layer: $ours) -> Self {
+                Self { $($field: layer.$field),* }
+            }
+        }
+    };
+}
+
 mod affine;
 mod batch_norm;
 mod bias;

@@ -82,20 +82,4 @@ impl PRelu {
     }
 }
 
-impl From<nn::PRelu> for PRelu {
-    fn from(layer: nn::PRelu) -> Self {
-        Self {
-            alpha: layer.alpha,
-            alpha_value: layer.alpha_value,
-        }
-    }
-}
-
-impl From<PRelu> for nn::PRelu {
-    fn from(layer: PRelu) -> Self {
-        Self {
-            alpha: layer.alpha,
-            alpha_value: layer.alpha_value,
-        }
-    }
-}
+same_fields!(nn::PRelu, PRelu { alpha, alpha_value });

@@ -75,20 +75,4 @@ impl RmsNorm {
     }
 }
 
-impl From<nn::RmsNorm> for RmsNorm {
-    fn from(layer: nn::RmsNorm) -> Self {
-        Self {
-            gamma: layer.gamma,
-            epsilon: layer.epsilon,
-        }
-    }
-}
-
-impl From<RmsNorm> for nn::RmsNorm {
-    fn from(layer: RmsNorm) -> Self {
-        Self {
-            gamma: layer.gamma,
-            epsilon: layer.epsilon,
-        }
-    }
-}
+same_fields!(nn::RmsNorm, RmsNorm { gamma, epsilon });

@@ -4,13 +4,12 @@ use burn::module::{Module, Param};
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use pergrad::grads::form::Form;
 use pergrad::prelude::*;
-use pergrad::transforms::AxisKind;
-use pergrad::transforms::spec::{Catalogue, ChainSpec, LinkSpec};
+use pergrad::transforms::spec::{Catalogue, LinkSpec};
 use pergrad::transforms::{Aggregated, PerExample};
 use pergrad::{Optimizer, PerExampleGrads};
 use proptest::prelude::*;
 
-use crate::executors::{links, number};
+use crate::executors::{fitting, links, number};
 use crate::models::{assert_close, assert_close_above, device, numbers};
 
 /// A weight, a table and a bias.
@@ -86,29 +85,16 @@ fn updates(optimizer: &mut Optimizer, grads: &PerExampleGrads) -> Vec<Vec<f64>> 
     ]
 }
 
-/// The chain with those of the picked links that fit, closed by a mean if it needs one.
+/// The chain of those picked links that fit, closed by a mean if it needs one.
 fn optimizer(picked: &[usize]) -> Optimizer {
-    let (catalogue, mut links) = (Catalogue::standard(), links());
+    let mut links = links();
     links.push(LinkSpec::new("sign"));
-    let mut spec = ChainSpec::default();
-    for &at in picked {
-        let link = links[at % links.len()].clone();
-        // The sign of what has cancelled is that of a rounding, and no two ways of computing agree on it.
-        if link.link == "sign" && !spec.links.is_empty() {
-            continue;
-        }
-        spec.links.push(link);
-        if catalogue
-            .build(&spec)
-            .unwrap()
-            .out(AxisKind::PerExample)
-            .is_err()
-        {
-            spec.links.pop();
-        }
-    }
+    // The sign of what has cancelled is that of a rounding, and no two ways of computing agree on it: a sign stands first.
+    let mut spec = fitting(picked, &links, |spec, link| {
+        spec.links.is_empty() || link.link != "sign"
+    });
     spec.links.push(LinkSpec::new("batch_mean"));
-    Optimizer::from_dyn(&catalogue.build(&spec).unwrap()).unwrap()
+    Optimizer::from_dyn(&Catalogue::standard().build(&spec).unwrap()).unwrap()
 }
 
 proptest! {
