@@ -2,85 +2,28 @@
 //!
 //!     cargo bench --bench capture [-- SUBSTRING]
 //!
-//! Prints one table: the time of the plain gradient, and for each statistic the time as a ratio to it, with the peak of allocated
-//! memory as a ratio to that of the plain gradient. Medians over the runs; everything is measured in one process, in turns.
+//! Criterion measures the times, all in one process. Then one table: the median time of the plain gradient, and for each statistic the
+//! time as a ratio to it, with the peak of allocated memory as a ratio to that of the plain gradient.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+mod support;
 
 use burn::module::Module;
 use burn::nn::conv::Conv2dConfig;
 use burn::nn::pool::{MaxPool2d, MaxPool2dConfig};
 use burn::nn::transformer::TransformerEncoderConfig;
-use burn::nn::{EmbeddingConfig, LinearConfig};
+use burn::nn::{EmbeddingConfig, LinearConfig, PaddingConfig2d};
 use burn::optim::GradientsParams;
 use burn::tensor::activation::{log_softmax, relu};
 use burn::tensor::{Device, Distribution, Int, Tensor};
 use pergrad::nn::{Conv2d, Embedding, Linear, TransformerEncoder, TransformerEncoderInput};
 use pergrad::prelude::*;
-use pergrad::transforms::{Aggregated, PerExample};
-use pergrad::{Optimizer, per_example_grads};
-
-/// Counts the bytes that are alive, and their peak.
-struct Counting;
-
-static LIVE: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call goes to the system's allocator unchanged; only counters are kept beside it.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let live = LIVE.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
-        PEAK.fetch_max(live, Ordering::Relaxed);
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-/// Seconds and bytes of one run.
-fn measure(run: &mut dyn FnMut()) -> (f64, usize) {
-    let before = LIVE.load(Ordering::Relaxed);
-    PEAK.store(before, Ordering::Relaxed);
-    let start = Instant::now();
-    run();
-    let time = start.elapsed().as_secs_f64();
-    (time, PEAK.load(Ordering::Relaxed) - before)
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
-/// The norms of the examples, as a metric; the update is a placeholder of the parameters' size.
-#[derive(Clone, Debug)]
-struct Norms;
-
-impl Transform<PerExample> for Norms {
-    type Out = Aggregated;
-
-    fn trace(&self, g: Value<PerExample>, cx: &mut Tracer) -> Value<Aggregated> {
-        let norms = g.norm();
-        cx.emit("norms", &norms);
-        cx.params() * norms.sum()
-    }
-}
+use pergrad::{Extras, Optimizer, Settings, per_example_norms};
+use support::{Bench, Row};
 
 fn statistics() -> Vec<(&'static str, Optimizer)> {
     let both = zip(mean(), chain((square(), mean()))).map(|mean, second| mean + second);
     let clipped = chain((clip_per_example(1.0), mean()));
     vec![
-        ("norms", Optimizer::new(Norms).unwrap()),
         ("clipped mean", Optimizer::new(clipped).unwrap()),
         ("mean + mean of squares", Optimizer::new(both).unwrap()),
         (
@@ -90,50 +33,26 @@ fn statistics() -> Vec<(&'static str, Optimizer)> {
     ]
 }
 
-/// Measures a model in turns, so that a slow moment of the machine meets all.
-fn bench<M: Module>(name: &str, model: &M, runs: usize, losses: impl Fn(&M) -> Tensor<1>) {
-    let filter = std::env::args().skip(1).find(|arg| !arg.starts_with("--"));
-    if filter.is_some_and(|filter| !name.contains(&filter)) {
+/// Measures a model.
+fn bench<M: Module>(bench: &mut Bench, name: &str, model: &M, losses: impl Fn(&M) -> Tensor<1>) {
+    if !bench.wants(name) {
         return;
     }
-    let mut statistics = statistics();
-    let mut plain = || {
+    let mut rows: Vec<Row> = Vec::new();
+    rows.push(bench.measure(name, "plain gradient", &mut || {
         let grads = losses(model).mean().backward();
         drop(GradientsParams::from_grads(grads, model));
-    };
-    let mut times = vec![Vec::new(); statistics.len() + 1];
-    let mut peaks = vec![0_usize; statistics.len() + 1];
-    for run in 0..=runs {
-        let mut note = |at: usize, (time, peak): (f64, usize)| {
-            // The first run warms up.
-            if run > 0 {
-                times[at].push(time);
-                peaks[at] = peaks[at].max(peak);
-            }
-        };
-        note(0, measure(&mut plain));
-        for (at, (_, optimizer)) in statistics.iter_mut().enumerate() {
-            let mut step = || {
-                let (_, grads) = per_example_grads(model, |m| losses(m)).unwrap();
-                let updates = optimizer.update(model, &grads).unwrap();
-                drop((updates, optimizer.metrics().unwrap()));
-            };
-            note(at + 1, measure(&mut step));
-        }
+    }));
+    rows.push(bench.measure(name, "norms", &mut || {
+        drop(per_example_norms(model, |m| losses(m), Settings::default()).unwrap());
+    }));
+    for (statistic, mut optimizer) in statistics() {
+        rows.push(bench.measure(name, statistic, &mut || {
+            let updates = optimizer.update_on(model, |m| losses(m), &Extras::new());
+            drop(updates.unwrap());
+        }));
     }
-    let (base, base_peak) = (median(times[0].clone()), peaks[0] as f64);
-    let names = statistics.iter().map(|(name, _)| *name);
-    for (at, statistic) in std::iter::once("plain gradient").chain(names).enumerate() {
-        let (time, peak) = (median(times[at].clone()), peaks[at] as f64);
-        println!(
-            "| {} | {statistic} | {:.2} ms | {:.2} | {:.1} MB | {:.2} |",
-            if at == 0 { name } else { "" },
-            time * 1e3,
-            time / base,
-            peak / 1e6,
-            peak / base_peak
-        );
-    }
+    bench.report(name, rows);
 }
 
 fn cross_entropy(scores: Tensor<2>, labels: Tensor<1, Int>) -> Tensor<1> {
@@ -181,10 +100,13 @@ impl Cnn {
     fn new(device: &Device) -> Self {
         let conv = |channels, kernel| Conv2dConfig::new(channels, kernel).with_stride([2, 2]);
         Self {
-            conv1: Conv2d::new(&conv([1, 16], [8, 8]), device),
+            conv1: Conv2d::new(
+                &conv([1, 16], [8, 8]).with_padding(PaddingConfig2d::Explicit(3, 3, 3, 3)),
+                device,
+            ),
             conv2: Conv2d::new(&conv([16, 32], [4, 4]), device),
             pool: MaxPool2dConfig::new([2, 2]).with_strides([1, 1]).init(),
-            fc1: Linear::new(&LinearConfig::new(32 * 3 * 3, 32), device),
+            fc1: Linear::new(&LinearConfig::new(512, 32), device),
             fc2: Linear::new(&LinearConfig::new(32, 10), device),
         }
     }
@@ -235,32 +157,27 @@ fn main() {
     let device = Device::default().autodiff();
     device.seed(3);
     let normal = Distribution::Normal(0.0, 1.0);
-    println!("| model | statistic | time | / plain | peak memory | / plain |");
-    println!("|--|--|--|--|--|--|");
+    let mut all = Bench::new(["model", "statistic"]);
 
     for examples in [64, 256] {
         let model = Mlp::new(&[784, 512, 512, 10], &device);
         let x = Tensor::<2>::random([examples, 784], normal, &device);
         let y = integers([examples], 10, &device);
         let losses = |m: &Mlp| cross_entropy(m.forward(x.clone()), y.clone());
-        bench(
-            &format!("MLP 784-512-512-10, B {examples}"),
-            &model,
-            15,
-            losses,
-        );
+        let name = format!("MLP 784-512-512-10, B {examples}");
+        bench(&mut all, &name, &model, losses);
     }
 
     let model = Mlp::new(&[4096, 4096], &device);
     let x = Tensor::<2>::random([64, 4096], normal, &device);
     let losses = |m: &Mlp| m.forward(x.clone()).sum_dim(1).flatten(0, 1);
-    bench("Linear 4096-4096, B 64", &model, 7, losses);
+    bench(&mut all, "Linear 4096-4096, B 64", &model, losses);
 
     let model = Cnn::new(&device);
     let images = Tensor::<4>::random([64, 1, 28, 28], normal, &device);
     let y = integers([64], 10, &device);
     let losses = |m: &Cnn| cross_entropy(m.forward(images.clone()), y.clone());
-    bench("MNIST CNN, B 64", &model, 15, losses);
+    bench(&mut all, "MNIST CNN, B 64", &model, losses);
 
     let model = Decoder::new(&device);
     for tokens in [64, 256] {
@@ -268,7 +185,7 @@ fn main() {
         let next = integers([16, tokens], 512, &device);
         let losses = |m: &Decoder| m.losses(ids.clone(), next.clone());
         let name = format!("transformer d 128, 4 layers, B 16, T {tokens}");
-        bench(&name, &model, 5, losses);
+        bench(&mut all, &name, &model, losses);
     }
 
     let model = Bag {
@@ -284,10 +201,7 @@ fn main() {
         let mean = words.mean_dim(1);
         cross_entropy(m.output.forward(mean.reshape([64, 100])), y.clone())
     };
-    bench(
-        "embedding classifier 10000x100, B 64, T 128",
-        &model,
-        7,
-        losses,
-    );
+    let name = "embedding classifier 10000x100, B 64, T 128";
+    bench(&mut all, name, &model, losses);
+    all.finish();
 }

@@ -117,6 +117,32 @@ pub enum Error {
         leaf: String,
     },
 
+    /// A layer recorded gradients that its parameter cannot have.
+    #[error(
+        "a layer recorded gradients of {got} for `{leaf}`, but they must be of {examples} examples and {size} elements, with factors that agree: mend the `Use` that the layer records for it"
+    )]
+    Form {
+        /// The parameter.
+        leaf: String,
+        /// The number of examples of the capture.
+        examples: usize,
+        /// The number of elements of the parameter.
+        size: usize,
+        /// What came.
+        got: String,
+    },
+
+    /// Weights of examples that are not one for each.
+    #[error(
+        "the closure returned {weights} weights for {examples} examples: return one for each norm it gets (`[B]`)"
+    )]
+    WeightCount {
+        /// How many weights came.
+        weights: usize,
+        /// The number of examples.
+        examples: usize,
+    },
+
     /// A capture was started inside a capture.
     #[error(
         "per-example gradients are already being captured on this thread: take the inner ones before or after, not inside the closure"

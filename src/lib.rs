@@ -49,10 +49,11 @@ mod optimizer;
 mod plan;
 
 pub use capture::{
-    Agreement, check_per_example_grads, per_example_grads, per_example_grads_looped,
+    Agreement, Reweighted, check_per_example_grads, clip_weights, per_example_grads,
+    per_example_grads_looped, per_example_norms, reweighted_grads,
 };
 pub use error::Error;
-pub use exec::HostRunner;
+pub use exec::{HostRunner, NormMethod, Settings};
 pub use grads::{PerExampleGrads, PerExampleGradsBuilder};
 pub use optimizer::{Extras, Optimizer, Rejected, Updates};
 pub use pergrad_transforms as transforms;

@@ -1,7 +1,7 @@
 //! The backward passes.
 
-use burn::backend::Backend;
 use burn::backend::tensor::FloatTensor;
+use burn::backend::{Backend, BackendTensor, DispatchKindConversion, DispatchTensor};
 use burn_autodiff::Autodiff;
 use burn_autodiff::checkpoint::base::Checkpointer;
 use burn_autodiff::checkpoint::strategy::CheckpointStrategy;
@@ -9,14 +9,21 @@ use burn_autodiff::grads::Gradients;
 use burn_autodiff::ops::{Backward, Ops, OpsKind};
 
 use super::ops::GradOps;
+use crate::capture::arrivals;
 
-impl<B: Backend + GradOps, C: CheckpointStrategy> GradOps for Autodiff<B, C> {
-    fn tap(x: FloatTensor<Self>, sink: FloatTensor<Self>) -> FloatTensor<Self> {
+impl<B: Backend + GradOps, C: CheckpointStrategy> GradOps for Autodiff<B, C>
+where
+    DispatchTensor: DispatchKindConversion<B>,
+{
+    fn tap(x: FloatTensor<Self>, anchor: FloatTensor<Self>, ticket: u64) -> FloatTensor<Self> {
         #[derive(Debug)]
         struct Tap;
 
-        impl<B: Backend> Backward<B, 2> for Tap {
-            type State = ();
+        impl<B: Backend> Backward<B, 2> for Tap
+        where
+            DispatchTensor: DispatchKindConversion<B>,
+        {
+            type State = u64;
 
             fn backward(
                 self,
@@ -24,24 +31,29 @@ impl<B: Backend + GradOps, C: CheckpointStrategy> GradOps for Autodiff<B, C> {
                 grads: &mut Gradients,
                 _checkpointer: &mut Checkpointer,
             ) {
-                let [x, sink] = ops.parents;
+                // The anchor gets no gradient: it only made the output tracked.
+                let [x, _anchor] = ops.parents;
                 let grad = grads.consume::<B>(&ops.node);
-                // The container does not look at shapes, so the sink may be a single number: no zero tensor of the
-                // output's size is ever made for it.
-                if let Some(sink) = sink {
-                    grads.register::<B>(sink.id, grad.clone());
-                }
                 if let Some(x) = x {
-                    grads.register::<B>(x.id, grad);
+                    grads.register::<B>(x.id, grad.clone());
                 }
+                arrivals::announce(ops.state, || public::<B>(grad));
             }
         }
 
-        let nodes = [x.node(), sink.node()];
-        let output = B::tap(x.into_primitive(), sink.into_primitive());
+        let nodes = [x.node(), anchor.node()];
+        let output = B::tap(x.into_primitive(), anchor.into_primitive(), ticket);
         match Tap.prepare::<C>(nodes).compute_bound().stateful() {
-            OpsKind::Tracked(prep) => prep.finish((), output),
+            OpsKind::Tracked(prep) => prep.finish(ticket, output),
             OpsKind::UnTracked(prep) => prep.finish(output),
         }
     }
+}
+
+/// A tensor of a backend as burn hands it to everybody.
+fn public<B: Backend>(x: FloatTensor<B>) -> DispatchTensor
+where
+    DispatchTensor: DispatchKindConversion<B>,
+{
+    <DispatchTensor as DispatchKindConversion<B>>::from_backend(BackendTensor::Float(x))
 }

@@ -13,7 +13,9 @@ use burn::tensor::Tensor;
 
 use ops::GradOps;
 
-/// Passes `x` through; in the backward pass the gradient at this place is also given to `sink`, a leaf of any shape.
-pub(crate) fn tap<const D: usize>(x: Tensor<D>, sink: Tensor<D>) -> Tensor<D> {
-    Tensor::from_dispatch(Dispatch::tap(x.into_dispatch(), sink.into_dispatch()))
+/// Passes `x` through; in the backward pass the gradient at this place is announced as the arrival `ticket`. `anchor` is a tracked
+/// tensor of any shape.
+pub(crate) fn tap<const D: usize>(x: Tensor<D>, anchor: Tensor<D>, ticket: u64) -> Tensor<D> {
+    let (x, anchor) = (x.into_dispatch(), anchor.into_dispatch());
+    Tensor::from_dispatch(Dispatch::tap(x, anchor, ticket))
 }

@@ -5,8 +5,11 @@
 //! [`per_example_grads`] a layer of [`pergrad::nn`](crate::nn)
 //!
 //! 1. uses its weight untracked, so that the backward pass does not compute the summed product,
-//! 2. sends its output through `tap`, an identity whose backward pass also hands `d` to a *sink*,
+//! 2. sends its output through `tap`, an identity whose backward pass also announces `d`,
 //! 3. records on the `tape` what it takes to make `g_b = a_b^T d_b` of them.
+//!
+//! When the backward pass comes by, `d` *arrives*, and as soon as all uses of a parameter have, its gradients are complete: whoever
+//! asked for them gets them then and there, within the pass.
 //!
 //! The closure returns the losses `[B]`, never their mean, so a factor B cannot go wrong. A trained parameter that was used
 //! outside these layers gets an ordinary gradient, which is how it is noticed, and is an error that names it.
@@ -16,24 +19,31 @@
 //! [`per_example_grads_looped`] runs one example at a time; it works for every model and is the oracle of
 //! [`check_per_example_grads`].
 
+pub(crate) mod arrivals;
 mod check;
 mod looped;
+mod norms;
+pub(crate) mod pass;
+mod places;
+mod reweighted;
 pub mod tape;
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
-use burn::module::{Module, ModuleVisitor, Param, ParamId};
-use burn::tensor::{Gradients, Tensor};
+use burn::module::Module;
+use burn::tensor::Tensor;
 
 pub(crate) use check::numbers;
 pub use check::{Agreement, check_per_example_grads};
 pub use looped::per_example_grads_looped;
+pub use norms::per_example_norms;
+pub use reweighted::{Reweighted, clip_weights, reweighted_grads};
 
 use crate::error::Error;
 use crate::grads::form::Form;
 use crate::grads::{LeafGrads, PerExampleGrads};
-use crate::model::{self, ModelLeaves};
-use tape::Scope;
+use crate::model::ModelLeaves;
+use pass::Receive;
 
 /// Runs `losses` on the model and gives back the losses `[B]` with the gradient of each of them for every trained parameter.
 ///
@@ -66,130 +76,23 @@ pub fn per_example_grads<M: Module>(
     losses: impl FnOnce(&M) -> Tensor<1>,
 ) -> Result<(Tensor<1>, PerExampleGrads), Error> {
     let leaves = ModelLeaves::of(model)?;
-    if leaves.ids.is_empty() {
-        return Err(Error::NothingTrained);
-    }
-    let scope = Scope::enter()?;
-    let losses = losses(model);
-    let mut records = scope.finish()?;
-    let examples = losses.dims()[0];
-    if !losses.is_tracked() && examples > 0 {
-        return Err(Error::LossNotTracked);
-    }
-    let paths = model::paths(&leaves);
-    // Another model in the closure is none of our business.
-    records.retain(|record| paths.contains_key(&record.param));
-    if let Some(record) = records.iter().find(|record| record.examples != examples) {
-        return Err(Error::LossCount {
-            losses: examples,
-            leaf: paths[&record.param].clone(),
-            examples: record.examples,
-        });
-    }
-    if examples == 0 {
-        return Ok((losses.inner(), PerExampleGrads::empty(model, &leaves)?));
-    }
-    let grads = losses.clone().sum().backward();
-    if let Some(id) = tracked_outside(model, &leaves, &grads) {
-        let leaf = paths[&id].clone();
-        return Err(Error::NotCaptured { leaf });
-    }
-    if records.is_empty() {
-        return Err(Error::LossNotTracked);
-    }
-    let mut uses: Vec<Vec<Form>> = vec![Vec::new(); leaves.ids.len()];
-    let places = Places::of(model);
-    for record in records {
-        if !places.holds(record.param, record.place.address)
-            && !is_in(model, record.param, &(record.place.probe)())
-        {
-            let leaf = paths[&record.param].clone();
-            return Err(Error::AnotherCopy { leaf });
-        }
-        let at = leaves.position(record.param).expect("a leaf of the model");
-        uses[at].extend((record.read)(&grads));
-    }
-    let values = model::rows(model, &leaves);
-    let entries = leaves.tree.leaves().iter().zip(&leaves.ids);
-    let entries = entries.zip(uses).zip(values);
-    let entries = entries.map(|(((info, id), uses), value)| {
-        let form = Form::join(uses).unwrap_or_else(|| {
-            let options = (&value.device(), value.dtype());
-            Form::Dense(Tensor::zeros([examples, info.size()], options))
-        });
+    let (losses, forms) = pass::run(model, &leaves, losses, |_| Ok(Collect::default()))?;
+    let entries = leaves.tree.leaves().iter().zip(&leaves.ids).enumerate();
+    let mut forms = forms.0;
+    let entries = entries.map(|(at, (info, id))| {
+        let form = forms.remove(&at).expect("a pass gives every leaf");
         LeafGrads::new(info.path.clone(), Some(*id), &info.shape, form)
     });
     let grads = PerExampleGrads::new(entries.collect())?;
-    Ok((losses.inner(), grads))
+    Ok((losses, grads))
 }
 
-/// Where the parameters of a model lie in memory.
+/// Keeps the gradients of every leaf.
 #[derive(Default)]
-struct Places(HashSet<(ParamId, usize)>);
+struct Collect(HashMap<usize, Form>);
 
-impl Places {
-    fn of<M: Module>(model: &M) -> Self {
-        let mut places = Self::default();
-        model.visit(&mut places);
-        places
+impl Receive for Collect {
+    fn leaf(&mut self, at: usize, form: Form) {
+        self.0.insert(at, form);
     }
-
-    fn holds(&self, id: ParamId, address: usize) -> bool {
-        self.0.contains(&(id, address))
-    }
-}
-
-impl ModuleVisitor for Places {
-    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        self.0.insert((param.id, std::ptr::from_ref(param).addr()));
-    }
-}
-
-/// Whether a parameter of the model is the tensor that these gradients reach.
-fn is_in<M: Module>(model: &M, id: ParamId, grads: &Gradients) -> bool {
-    struct Find<'a> {
-        id: ParamId,
-        grads: &'a Gradients,
-        found: bool,
-    }
-    impl ModuleVisitor for Find<'_> {
-        fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-            self.found |= param.id == self.id && param.val().grad(self.grads).is_some();
-        }
-    }
-    let mut visitor = Find {
-        id,
-        grads,
-        found: false,
-    };
-    model.visit(&mut visitor);
-    visitor.found
-}
-
-/// The first trained parameter that got an ordinary gradient.
-fn tracked_outside<M: Module>(
-    model: &M,
-    leaves: &ModelLeaves,
-    grads: &Gradients,
-) -> Option<ParamId> {
-    struct Outside<'a> {
-        leaves: &'a ModelLeaves,
-        grads: &'a Gradients,
-        found: Option<ParamId>,
-    }
-    impl ModuleVisitor for Outside<'_> {
-        fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-            let trained = self.leaves.position(param.id).is_some();
-            if trained && self.found.is_none() && param.val().grad(self.grads).is_some() {
-                self.found = Some(param.id);
-            }
-        }
-    }
-    let mut visitor = Outside {
-        leaves,
-        grads,
-        found: None,
-    };
-    model.visit(&mut visitor);
-    visitor.found
 }

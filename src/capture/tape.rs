@@ -1,8 +1,8 @@
 //! The tape: what the layers record while gradients are captured on this thread.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::cell::{Cell, RefCell};
 
+use burn::backend::DispatchTensor;
 use burn::module::{Param, ParamId};
 use burn::tensor::{Gradients, Tensor};
 
@@ -12,6 +12,7 @@ use crate::grads::form::Form;
 
 thread_local! {
     static TAPE: RefCell<Option<Tape>> = const { RefCell::new(None) };
+    static NEXT_TICKET: Cell<u64> = const { Cell::new(0) };
 }
 
 #[derive(Default)]
@@ -26,6 +27,8 @@ pub(crate) struct Record {
     pub(crate) place: Place,
     /// The length of axis 0 of the layer's output.
     pub(crate) examples: usize,
+    /// Under which the gradient at the layer's output will arrive.
+    pub(crate) ticket: u64,
     pub(crate) read: Read,
 }
 
@@ -35,11 +38,11 @@ pub(crate) struct Place {
     /// Where the parameter lies in memory: in the model itself, most often.
     pub(crate) address: usize,
     /// A backward pass that reaches this tensor and no other: it tells whether a parameter elsewhere is the same tensor.
-    pub(crate) probe: Box<dyn FnOnce() -> Gradients>,
+    pub(crate) probe: Option<Box<dyn FnOnce() -> Gradients>>,
 }
 
-/// Makes the per-example gradients from the output gradient; nothing if the losses do not depend on the layer.
-pub(crate) type Read = Box<dyn FnOnce(&Gradients) -> Option<Form>>;
+/// Makes the per-example gradients from the gradient at the layer's output.
+pub(crate) type Read = Box<dyn FnOnce(DispatchTensor) -> Form>;
 
 /// How the per-example gradients of a parameter follow from the gradient `d [B, ..]` at a layer's output.
 ///
@@ -59,7 +62,7 @@ impl<const D: usize> std::fmt::Debug for Use<D> {
 }
 
 impl<const D: usize> Use<D> {
-    /// `form` is called once, after the backward pass, with the gradient at the layer's output and without autodiff; what it
+    /// `form` is called once, within the backward pass, with the gradient at the layer's output and without autodiff; what it
     /// captures must be without autodiff too. Parameters that are not trained need no use.
     pub fn new<const P: usize>(
         param: &Param<Tensor<P>>,
@@ -70,11 +73,11 @@ impl<const D: usize> Use<D> {
             param: param.id,
             place: Place {
                 address: std::ptr::from_ref(param).addr(),
-                probe: Box::new(move || {
+                probe: Some(Box::new(move || {
                     let size = value.shape().num_elements().min(1);
                     let first = value.flatten::<1>(0, P - 1).narrow(0, 0, size);
                     first.sum().backward()
-                }),
+                })),
             },
             form: Box::new(form),
         }
@@ -172,18 +175,18 @@ pub fn record<const D: usize>(
         return z;
     }
     let examples = z.dims()[0];
-    let sink = Tensor::<D>::zeros([1; D], (&device, z.dtype())).require_grad();
-    let z = tap(z, sink.clone());
-    let sink = Rc::new(sink);
+    let ticket = NEXT_TICKET.replace(NEXT_TICKET.get().wrapping_add(1));
+    let anchor = Tensor::<D>::zeros([1; D], (&device, z.dtype())).require_grad();
+    let z = tap(z, anchor, ticket);
     TAPE.with_borrow_mut(|tape| {
         let Some(tape) = tape else { return };
         for Use { param, place, form } in uses {
-            let sink = sink.clone();
-            let read: Read = Box::new(move |grads| Some(form(sink.grad(grads)?)));
+            let read: Read = Box::new(move |d| form(Tensor::from_dispatch(d)));
             tape.records.push(Record {
                 param,
                 place,
                 examples,
+                ticket,
                 read,
             });
         }

@@ -1,12 +1,15 @@
 //! The engine: a program with its plan and its state, bound to leaves on a device.
 
+use std::sync::Arc;
+
 use burn::tensor::{DType, Device, TensorData};
 use pergrad_transforms::program::{HostInputs, HostScalars, Number};
 use pergrad_transforms::state::{SlotState, VERSION};
 use pergrad_transforms::{Dtype, ExtentKind, Hyper, ParamTree, Program, State};
 
 use super::ops::Matrix;
-use super::portable::{self, Inputs, Outputs};
+use super::portable::{Inputs, Outputs, Run};
+use super::settings::Settings;
 use crate::capture::numbers;
 use crate::error::Error;
 use crate::grads::form::Form;
@@ -15,8 +18,9 @@ use crate::plan::Plan;
 /// A program with its plan and state.
 #[derive(Clone, Debug)]
 pub(crate) struct Engine {
-    program: Program,
-    plan: Plan,
+    program: Arc<Program>,
+    plan: Arc<Plan>,
+    pub(crate) settings: Settings,
     hypers: Vec<Hyper>,
     step: u64,
     bound: Option<Bound>,
@@ -37,9 +41,10 @@ struct Bound {
 impl Engine {
     pub(crate) fn new(program: Program) -> Self {
         Self {
-            plan: Plan::new(&program),
+            plan: Arc::new(Plan::new(&program)),
+            settings: Settings::default(),
             hypers: program.hypers().iter().map(|h| h.value.clone()).collect(),
-            program,
+            program: Arc::new(program),
             step: 0,
             bound: None,
         }
@@ -133,17 +138,16 @@ impl Engine {
         slots.collect()
     }
 
-    /// Takes one step over the bound leaves. Everything that can fail does so before anything changes.
-    pub(crate) fn step(
-        &mut self,
+    /// Begins a step over the bound leaves. Everything that can fail does so here; nothing changes before [`Self::commit`].
+    pub(crate) fn begin(
+        &self,
         examples: usize,
-        grads: &[Form],
-        params: &[Matrix],
-        extras: &[Matrix],
-    ) -> Result<Outputs, Error> {
+        params: Vec<Matrix>,
+        extras: Vec<Matrix>,
+    ) -> Result<Run, Error> {
         self.program.check_batch(examples)?;
         let hypers = self.program.hyper_values(&self.hypers, self.step)?;
-        let bound = self.bound.as_mut().expect("bound before");
+        let bound = self.bound.as_ref().expect("bound before");
         let host = HostScalars::compute(
             &self.program,
             &HostInputs {
@@ -154,22 +158,43 @@ impl Engine {
                 selected: &bound.selected,
             },
         );
-        let mut outputs = portable::run(&Inputs {
-            program: &self.program,
-            plan: &self.plan,
-            host: &host,
+        Ok(Run::new(Inputs {
+            program: self.program.clone(),
+            plan: self.plan.clone(),
+            host,
+            settings: self.settings,
             examples,
-            sizes: &bound.sizes,
-            grads,
+            sizes: bound.sizes.clone(),
             params,
             extras,
-            slots: &bound.slots,
+            slots: bound.slots.clone(),
             dtype: bound.dtype,
-            device: &bound.device,
-        });
+            device: bound.device.clone(),
+        }))
+    }
+
+    /// Ends a step whose gradients have all been given.
+    pub(crate) fn commit(&mut self, run: Run) -> Outputs {
+        let mut outputs = run.finish();
+        let bound = self.bound.as_mut().expect("bound before");
         bound.slots = std::mem::take(&mut outputs.slots);
         self.step = self.step.saturating_add(1);
-        Ok(outputs)
+        outputs
+    }
+
+    /// Takes one step.
+    pub(crate) fn step(
+        &mut self,
+        examples: usize,
+        grads: Vec<Form>,
+        params: Vec<Matrix>,
+        extras: Vec<Matrix>,
+    ) -> Result<Outputs, Error> {
+        let mut run = self.begin(examples, params, extras)?;
+        for (at, form) in grads.into_iter().enumerate() {
+            run.leaf(at, form);
+        }
+        Ok(self.commit(run))
     }
 
     /// The value of a hyper-parameter at the coming step.

@@ -113,7 +113,7 @@ impl HostRunner {
         let (_, params) = self.matrices(AxisKind::Aggregated, true, &input.params)?;
         let extras = self.extras(input, examples)?;
         let grads: Vec<Form> = grads.into_iter().map(Form::Dense).collect();
-        let results = self.engine.step(examples, &grads, &params, &extras)?;
+        let results = self.engine.step(examples, grads, params, extras)?;
         let program = self.engine.program();
         let mut output = StepOutput::default();
         let per_example = program.output() == AxisKind::PerExample;

@@ -1,14 +1,23 @@
 //! Executors: what computes a plan on burn tensors.
 //!
 //! [`portable`] uses plain burn operations and runs on every backend. Every value is a matrix `[B or 1, P or 1]`, so that each
-//! kind of value is a rank-2 tensor and broadcasting is burn's own; the gradients of a leaf that came as factors stay
-//! [factored] as long as that is exact.
+//! kind of value is a rank-2 tensor and broadcasting is burn's own. The gradients of a leaf that came as factors stay
+//! [factored] as long as that is exact; then they are made in full, or [deferred] where that would be too large.
 
+mod cell;
+mod deferred;
 pub(crate) mod engine;
 mod factored;
 mod host_runner;
+mod leaf;
+mod norms;
 mod ops;
 pub(crate) mod portable;
 mod reduce;
+mod settings;
+mod table;
+
+pub(crate) use norms::sq_norms;
 
 pub use host_runner::HostRunner;
+pub use settings::{NormMethod, Settings};

@@ -70,6 +70,21 @@ impl Form {
         }
     }
 
+    /// The form and its shapes, for error messages.
+    pub(crate) fn describe(&self) -> String {
+        match self {
+            Self::Dense(g) => format!("the dense form {:?}", g.dims()),
+            Self::Outer { left, right } => {
+                format!("the outer form {:?} and {:?}", left.dims(), right.dims())
+            }
+            Self::Gather { ids, d, rows } => {
+                let (ids, d) = (ids.dims(), d.dims());
+                format!("the gather form {ids:?} and {d:?} into {rows} rows")
+            }
+            Self::Tokens(d) => format!("the token form {:?}", d.dims()),
+        }
+    }
+
     /// The number of elements P of the leaf.
     pub fn size(&self) -> usize {
         match self {

@@ -2,6 +2,7 @@
 
 mod extras;
 mod rejected;
+mod streamed;
 mod updates;
 
 use std::collections::BTreeMap;
@@ -19,7 +20,9 @@ pub use updates::Updates;
 
 use crate::capture::numbers;
 use crate::error::Error;
+use crate::exec::Settings;
 use crate::exec::engine::Engine;
+use crate::exec::portable::Outputs;
 use crate::grads::form::Form;
 use crate::grads::{self, PerExampleGrads};
 use crate::model::{self, ModelLeaves};
@@ -152,7 +155,7 @@ impl Optimizer<PerExample> {
     ) -> Result<Updates, Error> {
         let leaves = ModelLeaves::of(model)?;
         let forms = grads.forms_for(&leaves)?;
-        self.advance(model, leaves, grads.examples(), &forms, extras)
+        self.advance(model, leaves, grads.examples(), forms, extras)
     }
 }
 
@@ -218,7 +221,7 @@ impl Optimizer<Aggregated> {
         let leaves = ModelLeaves::of(model)?;
         let rows = grads::aggregated_rows(model, &leaves, grads)?;
         let forms: Vec<Form> = rows.into_iter().map(Form::Dense).collect();
-        self.advance(model, leaves, 1, &forms, extras)
+        self.advance(model, leaves, 1, forms, extras)
     }
 }
 
@@ -231,25 +234,51 @@ impl<In: Axis> Optimizer<In> {
         }
     }
 
+    /// The same optimizer with other choices of time against memory.
+    ///
+    /// # Example
+    /// ```
+    /// use pergrad::prelude::*;
+    /// use pergrad::{NormMethod, Optimizer, Settings};
+    ///
+    /// let settings = Settings::default().norm_method(NormMethod::Ghost).memory_budget(16 << 20);
+    /// let optimizer = Optimizer::new(chain((clip_per_example(1.0), adam(0.1)))).unwrap().with_settings(settings);
+    /// assert_eq!(optimizer.settings().norm_method, NormMethod::Ghost);
+    /// ```
+    #[must_use]
+    pub fn with_settings(mut self, settings: Settings) -> Self {
+        self.engine.settings = settings;
+        self
+    }
+
+    /// The choices of time against memory.
+    pub fn settings(&self) -> Settings {
+        self.engine.settings
+    }
+
     fn advance<M: Module>(
         &mut self,
         model: &M,
         leaves: ModelLeaves,
         examples: usize,
-        grads: &[Form],
+        grads: Vec<Form>,
         extras: &Extras,
     ) -> Result<Updates, Error> {
         let params = self.bind(model, &leaves)?;
         let device = params[0].device();
         let extras = extras.matrices(self.engine.program(), examples, &device)?;
-        let mut results = self.engine.step(examples, grads, &params, &extras)?;
+        let outputs = self.engine.step(examples, grads, params, extras)?;
+        Ok(self.publish(leaves, outputs))
+    }
+
+    /// Keeps the metrics of a step and gives out its updates.
+    fn publish(&mut self, leaves: ModelLeaves, outputs: Outputs) -> Updates {
         let names = self.engine.program().outputs().iter();
         let names = names.map(|output| output.name.clone());
-        let metrics = names.zip(results.outputs.drain(..)).collect::<Vec<_>>();
-        let mut metrics = metrics.into_iter();
+        let mut metrics = names.zip(outputs.outputs);
         let (_, updates) = metrics.next().expect("a program has updates");
         self.metrics = metrics.collect();
-        Ok(Updates::new(leaves, updates))
+        Updates::new(leaves, updates)
     }
 
     /// Binds to the leaves of the model and gives out their values.

@@ -24,6 +24,8 @@ use pergrad_transforms::program::{HostScalars, NodeId, Op};
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) stages: Vec<Stage>,
+    /// The gradients, if the program reads them.
+    pub(crate) grads: Option<NodeId>,
 }
 
 /// What is computed before the next reduction over leaves.
@@ -60,7 +62,11 @@ impl Plan {
                 _ => stage.each_leaf.push(id),
             }
         }
-        Self { stages }
+        let grads = program.nodes().iter().position(|n| n.op == Op::Grads);
+        Self {
+            stages,
+            grads: grads.map(node_id),
+        }
     }
 }
 

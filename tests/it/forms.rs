@@ -6,7 +6,7 @@ use pergrad::grads::form::Form;
 use pergrad::prelude::*;
 use pergrad::transforms::spec::{Catalogue, LinkSpec};
 use pergrad::transforms::{Aggregated, PerExample};
-use pergrad::{Optimizer, PerExampleGrads};
+use pergrad::{NormMethod, Optimizer, PerExampleGrads, Settings};
 use proptest::prelude::*;
 
 use crate::executors::{fitting, links, number};
@@ -97,18 +97,37 @@ fn optimizer(picked: &[usize]) -> Optimizer {
     Optimizer::from_dyn(&Catalogue::standard().build(&spec).unwrap()).unwrap()
 }
 
+/// Every way to take norms, and budgets for everything in full, for some rows of a leaf, and for none.
+fn settings() -> impl Strategy<Value = Settings> {
+    let methods = [
+        NormMethod::Auto,
+        NormMethod::Ghost,
+        NormMethod::Simultaneous,
+    ];
+    let budgets = [usize::MAX, 3 * 8 * WEIGHT[1] * 2, 0];
+    (
+        prop::sample::select(&methods),
+        prop::sample::select(&budgets),
+    )
+        .prop_map(|(method, budget)| {
+            let settings = Settings::default().norm_method(method);
+            settings.memory_budget(budget)
+        })
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(ProptestConfig::with_cases(192))]
 
     #[test]
     fn factors_equal_full_gradients_for_random_chains(
         picked in prop::collection::vec(0_usize..64, 0..6),
         examples in 1_usize..5,
         tokens in 1_usize..4,
+        settings in settings(),
         pool in prop::collection::vec(number(), 97),
     ) {
         let mut draw = pool.iter().map(|x| x.clamp(-4.0, 4.0)).cycle();
-        let (mut in_factors, mut in_full) = (optimizer(&picked), optimizer(&picked));
+        let (mut in_factors, mut in_full) = (optimizer(&picked).with_settings(settings), optimizer(&picked));
         for _ in 0..2 {
             let [factors, full] = forms(examples, tokens, &mut draw);
             let (got, want) = (updates(&mut in_factors, &factors), updates(&mut in_full, &full));

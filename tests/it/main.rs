@@ -11,3 +11,5 @@ mod operations;
 mod optimizer;
 mod parity;
 mod readme;
+mod settings;
+mod streamed;

@@ -1,0 +1,202 @@
+//! Per-example values that are too large to be made in full: an expression, computed some columns at a time where it is reduced.
+//!
+//! ```text
+//! %1 = tanh g      g in factors, [B, P] beyond the memory budget: deferred
+//! %2 = mean_B %1   for each tile of columns: g of the tile in full, its tanh, its mean; then the tiles side by side
+//! ```
+//!
+//! A tile has all examples, so every reduction over the examples is exact in it, a median too; sums over elements add up over the tiles.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::rc::Rc;
+
+use burn::tensor::{DType, Tensor};
+use pergrad_transforms::program::{Binary, Comparison, Fold, Reduction, Test, Unary};
+
+use super::factored::Factors;
+use super::ops::{self, Mask, Matrix};
+use super::reduce;
+use super::settings::Settings;
+
+/// A deferred value, and the tiles it is computed in.
+#[derive(Clone)]
+pub(super) struct Deferred {
+    expression: Rc<Expression>,
+    tiles: Tiles,
+}
+
+/// How the columns are cut.
+#[derive(Clone, Copy, Debug)]
+struct Tiles {
+    columns: usize,
+    /// Columns of a tile; the last one may have fewer.
+    width: usize,
+}
+
+impl Tiles {
+    fn iter(self) -> impl Iterator<Item = Range<usize>> {
+        let starts = (0..self.columns).step_by(self.width);
+        starts.map(move |start| start..(start + self.width).min(self.columns))
+    }
+}
+
+/// What is computed of each tile.
+pub(super) enum Expression {
+    Factors(Box<Factors>),
+    /// Of B rows or one, of P columns or one.
+    Number(Matrix),
+    Mask(Mask),
+    Unary(Unary, Rc<Expression>),
+    Binary(Binary, Rc<Expression>, Rc<Expression>),
+    BinaryLeft(Binary, f64, Rc<Expression>),
+    BinaryRight(Binary, Rc<Expression>, f64),
+    Compare(Comparison, Rc<Expression>, Rc<Expression>),
+    Test(Test, Rc<Expression>),
+    And(Rc<Expression>, Rc<Expression>),
+    Not(Rc<Expression>),
+    Select(Rc<Expression>, Rc<Expression>, Rc<Expression>),
+}
+
+#[derive(Clone)]
+enum Tile {
+    Number(Matrix),
+    Mask(Mask),
+}
+
+impl Deferred {
+    /// A value in factors, cut so that a tile in full fits the memory budget.
+    pub(super) fn new(factors: Box<Factors>, settings: &Settings) -> Self {
+        let [examples, columns] = factors.dims();
+        let row = factors.row_size();
+        let bytes = (examples * row * factors.dtype().size()).max(1);
+        let rows = (settings.memory_budget / bytes).max(1);
+        Self {
+            tiles: Tiles {
+                columns,
+                width: rows * row,
+            },
+            expression: Rc::new(Expression::Factors(factors)),
+        }
+    }
+
+    /// A value made of this one (and of others with tiles of its own, which do not matter: all are cut alike).
+    pub(super) fn then(&self, f: impl FnOnce(Rc<Expression>) -> Expression) -> Self {
+        Self {
+            expression: Rc::new(f(self.expression.clone())),
+            tiles: self.tiles,
+        }
+    }
+
+    /// The expression, as a part of another one.
+    pub(super) fn expression(&self) -> Rc<Expression> {
+        self.expression.clone()
+    }
+
+    fn each_tile(&self) -> impl Iterator<Item = Matrix> {
+        let columns = self.tiles.columns;
+        self.tiles.iter().map(move |tile| {
+            let mut seen = HashMap::new();
+            let x = number(&self.expression, &tile, columns, &mut seen);
+            let [rows, _] = x.dims();
+            ops::expand(x, [rows, tile.len()])
+        })
+    }
+
+    /// `[B, P] -> [1, P]`.
+    pub(super) fn over_examples(&self, reduction: Reduction, examples: usize) -> Matrix {
+        let tiles = self.each_tile().map(|x| {
+            let columns = x.dims()[1];
+            reduce::over_examples(reduction, ops::expand(x, [examples, columns]))
+        });
+        Tensor::cat(tiles.collect(), 1)
+    }
+
+    /// `[B, P] -> [B, 1]`.
+    pub(super) fn over_elements(&self, fold: Fold) -> Matrix {
+        let tiles = self.each_tile().map(|x| reduce::over_elements(fold, x));
+        let sum = tiles.reduce(|x, y| reduce::combine(fold, x, y));
+        sum.expect("a deferred value has columns")
+    }
+
+    /// `[B, P]`, whatever it takes.
+    pub(super) fn into_dense(self) -> Matrix {
+        Tensor::cat(self.each_tile().collect(), 1)
+    }
+}
+
+fn number(
+    expression: &Rc<Expression>,
+    tile: &Range<usize>,
+    columns: usize,
+    seen: &mut HashMap<*const Expression, Tile>,
+) -> Matrix {
+    match evaluate(expression, tile, columns, seen) {
+        Tile::Number(x) => x,
+        Tile::Mask(_) => unreachable!("programs are type-checked"),
+    }
+}
+
+/// The value of one tile. A part that is used twice is computed once.
+fn evaluate(
+    expression: &Rc<Expression>,
+    tile: &Range<usize>,
+    columns: usize,
+    seen: &mut HashMap<*const Expression, Tile>,
+) -> Tile {
+    let key = Rc::as_ptr(expression);
+    if let Some(value) = seen.get(&key) {
+        return value.clone();
+    }
+    let mut x = |part: &Rc<Expression>| number(part, tile, columns, seen);
+    let value = match &**expression {
+        Expression::Factors(factors) => Tile::Number(factors.tile(tile).into_dense()),
+        Expression::Number(whole) => Tile::Number(if whole.dims()[1] == columns {
+            whole.clone().narrow(1, tile.start, tile.len())
+        } else {
+            whole.clone()
+        }),
+        Expression::Mask(whole) => Tile::Mask(if whole.dims()[1] == columns {
+            whole.clone().narrow(1, tile.start, tile.len())
+        } else {
+            whole.clone()
+        }),
+        Expression::Unary(f, a) => Tile::Number(ops::unary(*f, x(a))),
+        Expression::Binary(f, a, b) => Tile::Number(ops::binary(*f, x(a), x(b))),
+        Expression::BinaryLeft(f, a, b) => Tile::Number(ops::binary_left(*f, *a, x(b))),
+        Expression::BinaryRight(f, a, b) => Tile::Number(ops::binary_right(*f, x(a), *b)),
+        Expression::Compare(f, a, b) => Tile::Mask(ops::compare(*f, x(a), x(b))),
+        Expression::Test(f, a) => Tile::Mask(ops::test(*f, x(a))),
+        Expression::And(a, b) => {
+            let (a, b) = (mask(a, tile, columns, seen), mask(b, tile, columns, seen));
+            let (a, b) = ops::broadcast(a, b);
+            Tile::Mask(a.bool_and(b))
+        }
+        Expression::Not(a) => Tile::Mask(mask(a, tile, columns, seen).bool_not()),
+        Expression::Select(c, a, b) => {
+            let (a, b) = (x(a), x(b));
+            Tile::Number(ops::select(mask(c, tile, columns, seen), a, b))
+        }
+    };
+    seen.insert(key, value.clone());
+    value
+}
+
+fn mask(
+    expression: &Rc<Expression>,
+    tile: &Range<usize>,
+    columns: usize,
+    seen: &mut HashMap<*const Expression, Tile>,
+) -> Mask {
+    match evaluate(expression, tile, columns, seen) {
+        Tile::Mask(x) => x,
+        Tile::Number(_) => unreachable!("programs are type-checked"),
+    }
+}
+
+/// What a value in full would need, for deciding whether to defer it.
+pub(super) fn is_small(factors: &Factors, settings: &Settings) -> bool {
+    let [examples, columns] = factors.dims();
+    let dtype: DType = factors.dtype();
+    settings.allows(examples, columns, dtype.size())
+}

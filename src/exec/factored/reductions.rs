@@ -1,0 +1,116 @@
+//! Reductions of values in factors.
+
+use burn::tensor::{DType, Tensor};
+use pergrad_transforms::program::{Binary, Fold, Reduction};
+
+use super::super::ops::{Matrix, binary_right};
+use super::super::reduce;
+use super::super::settings::NormMethod;
+use super::{Factors, Kept};
+use crate::grads::form::{Form, add_rows};
+
+impl Factors {
+    /// `[B, P] -> [1, P]`.
+    pub(in super::super) fn over_examples(self: Box<Self>, reduction: Reduction) -> Kept<Matrix> {
+        #[allow(clippy::cast_precision_loss)] // batches are below 2^53
+        let divisor = match reduction {
+            Reduction::Sum => 1.0,
+            Reduction::Mean => self.form.examples() as f64,
+            _ => return Err(self),
+        };
+        if self.squared {
+            return Err(self);
+        }
+        let size = self.form.size();
+        let sum = match self.form {
+            Form::Outer { left, right } => {
+                let [examples, tokens, rows] = left.dims();
+                let left = left.reshape([examples * tokens, rows]);
+                let columns = right.dims()[2];
+                let right = right.reshape([examples * tokens, columns]);
+                left.transpose().matmul(right).reshape([1, size])
+            }
+            Form::Gather { ids, d, rows } => {
+                let [examples, tokens, width] = d.dims();
+                let ids = ids.reshape([examples * tokens]);
+                let d = d.reshape([examples * tokens, width]);
+                add_rows(rows, ids, d).reshape([1, size])
+            }
+            other => reduce::over_examples(Reduction::Sum, other.into_dense()),
+        };
+        let sum = match self.weights {
+            Some(weights) => sum * weights,
+            None => sum,
+        };
+        Ok(if divisor == 1.0 {
+            sum
+        } else {
+            sum.div_scalar(divisor)
+        })
+    }
+
+    /// `[B, P] -> [B, 1]`.
+    pub(in super::super) fn over_elements(
+        self: Box<Self>,
+        fold: Fold,
+        method: NormMethod,
+    ) -> Kept<Matrix> {
+        let examples = self.form.examples();
+        match (&self.form, fold) {
+            (Form::Outer { left, right }, Fold::Sum) if self.squared => {
+                if self.weights.is_some() {
+                    return Err(self);
+                }
+                ghost(left, right, method).ok_or(self)
+            }
+            (Form::Outer { left, right }, Fold::Sum) => {
+                let sums = match &self.weights {
+                    None => left.clone().sum_dim(2) * right.clone().sum_dim(2),
+                    Some(weights) => {
+                        let [_, tokens, rows] = left.dims();
+                        let columns = right.dims()[2];
+                        let weights = weights.clone().reshape([rows, columns]);
+                        let left = left.clone().reshape([examples * tokens, rows]);
+                        let left = left.matmul(weights);
+                        let products = left * right.clone().reshape([examples * tokens, columns]);
+                        reduce::over_elements(fold, products).reshape([examples, tokens, 1])
+                    }
+                };
+                Ok(sums.sum_dim(1).reshape([examples, 1]))
+            }
+            // Zeros change neither a sum nor the largest of numbers that are not negative.
+            (Form::Gather { d, .. }, fold) if fold == Fold::Sum || self.merged => {
+                let [_, tokens, width] = d.dims();
+                let d = d.clone().reshape([examples, tokens * width]);
+                Ok(reduce::over_elements(fold, d))
+            }
+            _ => Err(self),
+        }
+    }
+}
+
+/// The ghost norm `sum_lr (sum_t left[b,t,l] right[b,t,r])^2`, `[B, 1]`, where it is chosen and the device can.
+fn ghost(left: &Tensor<3>, right: &Tensor<3>, method: NormMethod) -> Option<Matrix> {
+    let [examples, tokens, rows] = left.dims();
+    let columns = right.dims()[2];
+    let smaller = 2 * tokens * tokens <= rows * columns;
+    let chosen = match method {
+        NormMethod::Auto => smaller,
+        NormMethod::Ghost => true,
+        NormMethod::Simultaneous => false,
+    };
+    // Where tokens cancel, the products do too: in f32 the sum would be rounding alone, and might be negative.
+    if !chosen || !right.device().supports_dtype(DType::F64) {
+        return None;
+    }
+    let (dtype, left, right) = (
+        right.dtype(),
+        left.clone().cast(DType::F64),
+        right.clone().cast(DType::F64),
+    );
+    let left = left.clone().matmul(left.swap_dims(1, 2));
+    let right = right.clone().matmul(right.swap_dims(1, 2));
+    let products = (left * right).reshape([examples, tokens * tokens]);
+    let sum = reduce::over_elements(Fold::Sum, products);
+    Some(binary_right(Binary::Max, sum, 0.0).cast(dtype))
+}

@@ -1,0 +1,278 @@
+//! The evaluation of nodes at one leaf, by plain burn operations.
+
+use std::rc::Rc;
+
+use pergrad_transforms::ExtentKind;
+use pergrad_transforms::program::{Binary, NodeId, Op, Unary};
+
+use super::cell::Cell;
+use super::deferred::Expression;
+use super::factored::Factors;
+use super::ops::{self, Mask, Matrix};
+use super::portable::Inputs;
+use super::reduce;
+use super::table::Table;
+
+/// One leaf, or (without `global`) what all leaves share.
+pub(super) struct Leaf<'a> {
+    pub(super) inputs: &'a Inputs,
+    pub(super) table: &'a mut Table,
+    pub(super) global: Option<&'a mut Table>,
+    pub(super) leaf: usize,
+}
+
+impl Leaf<'_> {
+    fn host(&self, id: NodeId) -> Option<f64> {
+        self.inputs.host.get(id, self.leaf)
+    }
+
+    fn cell(&mut self, id: NodeId) -> Cell {
+        let own = self.table.take(id);
+        let shared = || self.global.as_mut().and_then(|global| global.take(id));
+        own.or_else(shared).expect("operands come first")
+    }
+
+    /// A cell, a number of the host too.
+    fn any(&mut self, id: NodeId) -> Cell {
+        match self.host(id) {
+            Some(x) => Cell::Number(self.inputs.full(x, [1, 1])),
+            None => self.cell(id),
+        }
+    }
+
+    /// A number in full.
+    pub(super) fn number(&mut self, id: NodeId) -> Matrix {
+        self.any(id).into_dense()
+    }
+
+    /// A predicate.
+    fn predicate(&mut self, id: NodeId) -> Cell {
+        match self.host(id) {
+            Some(x) => Cell::Mask(self.inputs.full(x, [1, 1]).equal_elem(1.0)),
+            None => self.cell(id),
+        }
+    }
+
+    /// A number that is in full or deferred.
+    fn plain(&mut self, id: NodeId) -> Cell {
+        self.any(id).leave_factors(&self.inputs.settings)
+    }
+
+    pub(super) fn evaluate(&mut self, id: NodeId) -> Cell {
+        let inputs = self.inputs;
+        match inputs.program.node(id).op {
+            Op::Params => Cell::Number(inputs.cast(&inputs.params[self.leaf])),
+            Op::Extra(at) => Cell::Number(inputs.cast(&inputs.extras[at as usize])),
+            Op::State(at) => {
+                let slot = &inputs.slots[at as usize];
+                let shared = inputs.program.slots()[at as usize].extent == ExtentKind::Global;
+                Cell::Number(slot[if shared { 0 } else { self.leaf }].clone())
+            }
+            Op::Unary(f, a) => {
+                let x = self.any(a);
+                self.unary(f, x)
+            }
+            Op::Binary(f, a, b) => self.binary(f, a, b),
+            Op::Compare(f, a, b) => {
+                let (x, y) = (self.plain(a), self.plain(b));
+                let whole = |x: Cell, y: Cell| ops::compare(f, x.into_dense(), y.into_dense());
+                masks(x, y, whole, |x, y| Expression::Compare(f, x, y))
+            }
+            Op::Test(f, a) => match self.plain(a) {
+                Cell::Deferred(x) => Cell::DeferredMask(x.then(|x| Expression::Test(f, x))),
+                x => Cell::Mask(ops::test(f, x.into_dense())),
+            },
+            Op::And(a, b) => {
+                let (x, y) = (self.predicate(a), self.predicate(b));
+                let whole = |x: Cell, y: Cell| {
+                    let (x, y) = ops::broadcast(mask(x), mask(y));
+                    x.bool_and(y)
+                };
+                masks(x, y, whole, Expression::And)
+            }
+            Op::Not(a) => match self.predicate(a) {
+                Cell::DeferredMask(x) => Cell::DeferredMask(x.then(Expression::Not)),
+                x => Cell::Mask(mask(x).bool_not()),
+            },
+            Op::Select(c, a, b) => self.select(c, a, b),
+            Op::OverExamples(reduction, a) => {
+                let x = match self.any(a) {
+                    Cell::Factors(x) => match x.over_examples(reduction) {
+                        Ok(reduced) => return Cell::Number(reduced),
+                        Err(x) => self.leave(x),
+                    },
+                    x => x,
+                };
+                Cell::Number(match x {
+                    Cell::Deferred(x) => x.over_examples(reduction, inputs.examples),
+                    x => {
+                        let x = x.into_dense();
+                        let columns = x.dims()[1];
+                        reduce::over_examples(reduction, ops::expand(x, [inputs.examples, columns]))
+                    }
+                })
+            }
+            Op::OverElements(fold, a) => {
+                let x = match self.any(a) {
+                    Cell::Factors(x) => match x.over_elements(fold, inputs.settings.norm_method) {
+                        Ok(reduced) => return Cell::Number(reduced),
+                        Err(x) => self.leave(x),
+                    },
+                    x => x,
+                };
+                Cell::Number(match x {
+                    Cell::Deferred(x) => x.over_elements(fold),
+                    x => {
+                        let x = x.into_dense();
+                        let rows = x.dims()[0];
+                        let size = inputs.sizes[self.leaf];
+                        reduce::over_elements(fold, ops::expand(x, [rows, size]))
+                    }
+                })
+            }
+            Op::Grads
+            | Op::Step
+            | Op::BatchSize
+            | Op::LeafSize
+            | Op::Const(_)
+            | Op::Hyper(_)
+            | Op::Selected(_)
+            | Op::OverLeaves(..) => {
+                unreachable!("given, known to the host, or reduced by the stage")
+            }
+        }
+    }
+
+    fn leave(&self, x: Box<Factors>) -> Cell {
+        Cell::Factors(x).leave_factors(&self.inputs.settings)
+    }
+
+    fn unary(&self, f: Unary, x: Cell) -> Cell {
+        let x = match x {
+            Cell::Factors(x) => match x.unary(f) {
+                Ok(x) => return Cell::Factors(x),
+                Err(x) => self.leave(x),
+            },
+            x => x,
+        };
+        match x {
+            Cell::Deferred(x) => Cell::Deferred(x.then(|x| Expression::Unary(f, x))),
+            x => Cell::Number(ops::unary(f, x.into_dense())),
+        }
+    }
+
+    fn binary(&mut self, f: Binary, a: NodeId, b: NodeId) -> Cell {
+        match (self.host(a), self.host(b)) {
+            (Some(a), None) => match self.cell(b) {
+                Cell::Factors(x) if f == Binary::Mul => self.binary_right(f, Cell::Factors(x), a),
+                x => match x.leave_factors(&self.inputs.settings) {
+                    Cell::Deferred(x) => {
+                        Cell::Deferred(x.then(|x| Expression::BinaryLeft(f, a, x)))
+                    }
+                    x => Cell::Number(ops::binary_left(f, a, x.into_dense())),
+                },
+            },
+            (None, Some(b)) => {
+                let x = self.cell(a);
+                self.binary_right(f, x, b)
+            }
+            (Some(_), Some(_)) => unreachable!("known to the host"),
+            (None, None) => {
+                let (x, y) = match (self.cell(a), self.cell(b)) {
+                    (Cell::Factors(x), Cell::Number(by)) => match x.scale(f, by.clone()) {
+                        Ok(x) => return Cell::Factors(x),
+                        Err(x) => (self.leave(x), Cell::Number(by)),
+                    },
+                    (Cell::Number(by), Cell::Factors(x)) if f == Binary::Mul => {
+                        match x.scale(f, by.clone()) {
+                            Ok(x) => return Cell::Factors(x),
+                            Err(x) => (Cell::Number(by), self.leave(x)),
+                        }
+                    }
+                    (x, y) => {
+                        let settings = &self.inputs.settings;
+                        (x.leave_factors(settings), y.leave_factors(settings))
+                    }
+                };
+                let shared = x.deferred().or(y.deferred()).cloned();
+                match shared {
+                    Some(shared) => {
+                        Cell::Deferred(shared.then(|_| {
+                            Expression::Binary(f, x.into_expression(), y.into_expression())
+                        }))
+                    }
+                    None => Cell::Number(ops::binary(f, x.into_dense(), y.into_dense())),
+                }
+            }
+        }
+    }
+
+    fn binary_right(&self, f: Binary, x: Cell, c: f64) -> Cell {
+        let x = match x {
+            Cell::Factors(x) => match x.binary_right(f, c) {
+                Ok(x) => return Cell::Factors(x),
+                Err(x) => self.leave(x),
+            },
+            x => x,
+        };
+        match x {
+            Cell::Deferred(x) => Cell::Deferred(x.then(|x| Expression::BinaryRight(f, x, c))),
+            x => Cell::Number(ops::binary_right(f, x.into_dense(), c)),
+        }
+    }
+
+    fn select(&mut self, c: NodeId, a: NodeId, b: NodeId) -> Cell {
+        match self.inputs.host.get_predicate(c, self.leaf) {
+            Some(true) => return self.any(a),
+            Some(false) => return self.any(b),
+            None => {}
+        }
+        let condition = self.predicate(c);
+        let (mut x, y) = (self.any(a), self.host(b));
+        if let (Some(0.0), Cell::Mask(condition), Cell::Factors(_)) = (y, &condition, &x)
+            && condition.dims()[1] == 1
+        {
+            let Cell::Factors(factors) = x else {
+                unreachable!("just seen")
+            };
+            match factors.keep(condition.clone()) {
+                Ok(kept) => return Cell::Factors(kept),
+                Err(factors) => x = Cell::Factors(factors),
+            }
+        }
+        let x = x.leave_factors(&self.inputs.settings);
+        let y = self.plain(b);
+        let parts = [&condition, &x, &y];
+        let shared = parts.iter().find_map(|part| part.deferred().cloned());
+        match shared {
+            Some(shared) => Cell::Deferred(shared.then(|_| {
+                let (x, y) = (x.into_expression(), y.into_expression());
+                Expression::Select(condition.into_expression(), x, y)
+            })),
+            None => Cell::Number(ops::select(mask(condition), x.into_dense(), y.into_dense())),
+        }
+    }
+}
+
+/// A predicate in full.
+fn mask(cell: Cell) -> Mask {
+    match cell {
+        Cell::Mask(x) => x,
+        _ => unreachable!("programs are type-checked, and deferred predicates stay deferred"),
+    }
+}
+
+/// A predicate of two values, deferred if one of them is.
+fn masks(
+    x: Cell,
+    y: Cell,
+    whole: impl FnOnce(Cell, Cell) -> Mask,
+    part: impl FnOnce(Rc<Expression>, Rc<Expression>) -> Expression,
+) -> Cell {
+    match x.deferred().or(y.deferred()).cloned() {
+        Some(shared) => {
+            Cell::DeferredMask(shared.then(|_| part(x.into_expression(), y.into_expression())))
+        }
+        None => Cell::Mask(whole(x, y)),
+    }
+}

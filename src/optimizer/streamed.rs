@@ -1,0 +1,90 @@
+//! Capture and step in one: the statistics of each leaf are taken within the backward pass.
+
+use burn::module::Module;
+use burn::tensor::Tensor;
+
+use super::{Extras, Optimizer, Rejected, Updates};
+use crate::capture::pass::{self, Receive};
+use crate::error::Error;
+use crate::exec::portable::Run;
+use crate::grads::form::Form;
+use crate::model::ModelLeaves;
+
+impl Receive for Run {
+    fn leaf(&mut self, at: usize, form: Form) {
+        Self::leaf(self, at, form);
+    }
+}
+
+impl Optimizer {
+    /// [`per_example_grads`](crate::per_example_grads) and [`step`](Self::step) in one, with less memory: the losses `[B]` and the new
+    /// model.
+    ///
+    /// As soon as the gradients of a leaf are complete, within the backward pass, the chain takes of them what it can, and lets them
+    /// go if it needs nothing else: a chain whose values stay within a leaf (`micro_adam`, `sign_ema`) never holds the gradients of
+    /// two leaves at once, and one that needs a norm over all leaves holds them (in factors) until it knows the norm.
+    ///
+    /// # Errors
+    /// What both say; [`Rejected`] gives the model back, and nothing has changed.
+    ///
+    /// # Example
+    /// ```
+    /// use burn::nn::LinearConfig;
+    /// use burn::tensor::{Device, Distribution, Tensor};
+    /// use pergrad::prelude::*;
+    /// use pergrad::{Optimizer, nn::Linear};
+    ///
+    /// let device = Device::default().autodiff();
+    /// let mut model = Linear::new(&LinearConfig::new(3, 1), &device);
+    /// let mut optimizer = Optimizer::new(micro_adam(0.1)).unwrap();
+    /// let x = Tensor::<2>::random([8, 3], Distribution::Default, &device);
+    /// for _ in 0..3 {
+    ///     let losses;
+    ///     (losses, model) = optimizer
+    ///         .step_on(model, |m| {
+    ///             let y = m.forward(x.clone());
+    ///             (y.clone() * y).flatten(0, 1)
+    ///         })
+    ///         .unwrap();
+    ///     assert_eq!(losses.dims(), [8]);
+    /// }
+    /// ```
+    #[allow(clippy::type_complexity)]
+    pub fn step_on<M: Module>(
+        &mut self,
+        model: M,
+        losses: impl FnOnce(&M) -> Tensor<1>,
+    ) -> Result<(Tensor<1>, M), Box<Rejected<M, ()>>> {
+        match self.update_on(&model, losses, &Extras::new()) {
+            Ok((losses, updates)) => Ok((losses, updates.apply(model))),
+            Err(error) => Err(Box::new(Rejected {
+                error,
+                model,
+                grads: (),
+            })),
+        }
+    }
+
+    /// The losses `[B]` and the updates, without applying them, with the named inputs that the chain reads; the state of the
+    /// optimizer advances.
+    ///
+    /// # Errors
+    /// What [`per_example_grads`](crate::per_example_grads) and [`update_with`](Self::update_with) say; then nothing has changed.
+    pub fn update_on<M: Module>(
+        &mut self,
+        model: &M,
+        losses: impl FnOnce(&M) -> Tensor<1>,
+        extras: &Extras,
+    ) -> Result<(Tensor<1>, Updates), Error> {
+        let leaves = ModelLeaves::of(model)?;
+        let params = self.bind(model, &leaves)?;
+        let device = params[0].device();
+        let begin = |examples: usize| {
+            let extras = extras.matrices(self.engine.program(), examples, &device)?;
+            self.engine.begin(examples, params, extras)
+        };
+        let (losses, run) = pass::run(model, &leaves, losses, begin)?;
+        let outputs = self.engine.commit(run);
+        Ok((losses, self.publish(leaves, outputs)))
+    }
+}
