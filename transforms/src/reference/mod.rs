@@ -3,6 +3,7 @@
 //! A plain interpreter, written for being right and readable, not fast. Every leaf is a matrix `[B or 1, P or 1]`, so
 //! each kind of value is a matrix and broadcasting is that of `ndarray`. Other executors are tested against it.
 
+mod fold;
 mod interpret;
 mod reduce;
 
