@@ -21,8 +21,8 @@ pub struct PerLeaf;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Global;
 
-/// [`Leaf`], [`PerLeaf`] or [`Global`] as a value. Ordered: a wider extent is greater.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+/// An [`Extent`] as a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExtentKind {
     /// One number for all leaves.
@@ -33,7 +33,28 @@ pub enum ExtentKind {
     Leaf,
 }
 
-/// One of the three extents. Sealed.
+impl ExtentKind {
+    /// The extent of `x op y` under broadcasting: the narrowest that holds both.
+    pub fn join(self, other: Self) -> Self {
+        match (self, other) {
+            (x, y) if x == y => x,
+            (x, Self::Global) | (Self::Global, x) => x,
+            (Self::Leaf | Self::PerLeaf, _) => Self::Leaf,
+        }
+    }
+
+    /// Whether a value of this extent can be broadcast to `other`.
+    pub fn fits(self, other: Self) -> bool {
+        self.join(other) == other
+    }
+
+    /// Whether there is one value for all leaves, not one for each.
+    pub fn is_shared(self) -> bool {
+        self == Self::Global
+    }
+}
+
+/// An extent: [`Leaf`], [`PerLeaf`] or [`Global`]. Sealed.
 pub trait Extent:
     sealed::Sealed
     + Widen<Self, Out = Self>

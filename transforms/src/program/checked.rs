@@ -96,7 +96,7 @@ impl TryFrom<RawProgram> for Program {
         for slot in &program.slots {
             let fits = slot.next.index() < count && {
                 let ty = program.node(slot.next).ty;
-                ty.axis == AxisKind::Aggregated && ty.extent <= slot.extent && !ty.predicate
+                ty.axis == AxisKind::Aggregated && ty.extent.fits(slot.extent) && !ty.predicate
             };
             if !fits {
                 return Err(format!(

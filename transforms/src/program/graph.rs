@@ -305,9 +305,9 @@ pub(super) fn infer(program: &Program, op: Op) -> ValueType {
     use AxisKind::Aggregated;
     use ExtentKind::{Global, Leaf, PerLeaf};
     let ty = |id: NodeId| program.node(id).ty;
-    let join = |ids: &[NodeId], predicate: bool| ValueType {
-        axis: ids.iter().map(|&id| ty(id).axis).max().expect("operands"),
-        extent: ids.iter().map(|&id| ty(id).extent).max().expect("operands"),
+    let join = |predicate: bool| ValueType {
+        axis: op.operands().map(|id| ty(id).axis).max().expect("operands"),
+        extent: joined(program, op),
         predicate,
     };
     match op {
@@ -321,15 +321,18 @@ pub(super) fn infer(program: &Program, op: Op) -> ValueType {
             predicate: true,
             ..number(Aggregated, PerLeaf)
         },
-        Op::Unary(_, a) => join(&[a], false),
-        Op::Binary(_, a, b) => join(&[a, b], false),
-        Op::Compare(_, a, b) | Op::And(a, b) => join(&[a, b], true),
-        Op::Test(_, a) | Op::Not(a) => join(&[a], true),
-        Op::Select(c, a, b) => join(&[c, a, b], false),
+        Op::Unary(..) | Op::Binary(..) | Op::Select(..) => join(false),
+        Op::Compare(..) | Op::Test(..) | Op::And(..) | Op::Not(_) => join(true),
         Op::OverExamples(_, a) => number(Aggregated, ty(a).extent),
         Op::OverElements(_, a) => number(ty(a).axis, PerLeaf),
         Op::OverLeaves(_, a) => number(ty(a).axis, Global),
     }
+}
+
+/// The extent that the operands broadcast to.
+fn joined(program: &Program, op: Op) -> ExtentKind {
+    let extents = op.operands().map(|id| program.node(id).ty.extent);
+    extents.fold(ExtentKind::Global, ExtentKind::join)
 }
 
 fn index_u32(at: usize) -> u32 {

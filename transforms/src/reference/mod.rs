@@ -159,9 +159,10 @@ impl<T: Element> Runner for Reference<T> {
                 .insert(leaf.path.clone(), HostTensor::new(shape, values));
         }
         for metric in &self.program.outputs()[1..] {
-            let leaves = match self.program.node(metric.node).ty.extent {
-                ExtentKind::Global => 1,
-                _ => self.tree.len(),
+            let leaves = if self.program.node(metric.node).ty.extent.is_shared() {
+                1
+            } else {
+                self.tree.len()
             };
             let values = (0..leaves).flat_map(|leaf| number(metric.node, leaf).iter());
             let values = values.map(|&x| to_f64(x)).collect();
