@@ -1,4 +1,4 @@
-//! Folds over the columns of a matrix and over leaves.
+//! Folds over the columns of a matrix and over leaves, and the sums of products that make a Gram matrix.
 
 use ndarray::{Array2, Axis};
 use num_traits::Float;
@@ -23,12 +23,20 @@ fn in_blocks<T: Element>(f: Fold, values: &[T]) -> T {
     fold(f, blocks(&blocks(values)).into_iter())
 }
 
-/// `[R, C] -> [R, 1]`.
+/// `[R, C] -> [R, 1]`: the columns are elements or second examples.
 pub(super) fn over_columns<T: Element>(f: Fold, x: &Array2<T>, columns: usize) -> Array2<T> {
     let x = expand(x, x.nrows(), columns);
     let rows = x.axis_iter(Axis(0));
     let rows: Vec<T> = rows.map(|row| in_blocks(f, &row.to_vec())).collect();
     Array2::from_shape_vec((rows.len(), 1), rows).expect("one number a row")
+}
+
+/// `[B, P] -> [B, B]`, each pair on its own: what is no number in one example stays in its row and column.
+pub(super) fn gram<T: Element>(x: &Array2<T>) -> Array2<T> {
+    Array2::from_shape_fn((x.nrows(), x.nrows()), |(b, c)| {
+        let products = x.row(b).into_iter().zip(x.row(c)).map(|(&x, &y)| x * y);
+        in_blocks(Fold::Sum, &products.collect::<Vec<T>>())
+    })
 }
 
 /// One value for all leaves. Without leaves there is one empty value in their place.

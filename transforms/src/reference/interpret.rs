@@ -2,8 +2,8 @@
 
 use ndarray::{Array2, Zip};
 
-use super::fold::{over_columns, over_leaves};
-use super::{Element, Reference, from_f64, reduce};
+use super::fold::{gram, over_columns, over_leaves};
+use super::{Element, Reference, expand, from_f64, reduce};
 use crate::axis::AxisKind;
 use crate::error::Error;
 use crate::extent::ExtentKind;
@@ -157,6 +157,9 @@ impl<T: Element> Reference<T> {
                 Cell::Number(reduce::over_examples(reduction, &rows))
             }
             Op::OverElements(fold, a) => Cell::Number(over_columns(fold, number(a), size)),
+            Op::Gram(a) => Cell::Number(gram(&expand(number(a), batch, size))),
+            Op::OverPairs(fold, a) => Cell::Number(over_columns(fold, number(a), batch)),
+            Op::Transpose(a) => Cell::Number(number(a).t().to_owned()),
             Op::Step
             | Op::BatchSize
             | Op::LeafSize

@@ -1,7 +1,8 @@
 //! The reference: the meaning of a program, on `ndarray`.
 //!
-//! A plain interpreter, written for being right and readable, not fast. Every leaf is a matrix `[B or 1, P or 1]`, so
-//! each kind of value is a matrix and broadcasting is that of `ndarray`. Other executors are tested against it.
+//! A plain interpreter, written for being right and readable, not fast. Every leaf is a matrix `[B or 1, P or 1]`, and every value
+//! for pairs of examples one of `[B or 1, B]`, so each kind of value is a matrix and broadcasting is that of `ndarray`. Other
+//! executors are tested against it.
 
 mod fold;
 mod interpret;
@@ -72,6 +73,7 @@ impl<T: Element> Reference<T> {
                     .collect(),
                 ExtentKind::PerLeaf => vec![Array2::from_elem((1, 1), init); sizes.len()],
                 ExtentKind::Global => vec![Array2::from_elem((1, 1), init)],
+                ExtentKind::Pairs | ExtentKind::LeafPairs => unreachable!("programs are checked"),
             }
         });
         Ok(Self {
