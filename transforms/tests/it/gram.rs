@@ -2,6 +2,7 @@
 
 mod data;
 mod extents;
+mod interference;
 mod products;
 mod rows_and_columns;
 
