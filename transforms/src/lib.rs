@@ -55,7 +55,7 @@ pub use axis::{Aggregated, Axis, AxisKind, PerExample};
 pub use combine::*;
 pub use elementwise::*;
 pub use error::Error;
-pub use extent::{Extent, ExtentKind, Global, Leaf, PerLeaf};
+pub use extent::{Extent, ExtentKind, Global, Leaf, LeafPairs, Pairs, PerLeaf};
 pub use hyper::{Domain, Hyper};
 pub use leaves::Leaves;
 pub use over_examples::*;

@@ -90,7 +90,8 @@ pub struct StepInput {
 pub struct StepOutput {
     /// The updates, to be added to the parameters.
     pub updates: HostTree,
-    /// The metrics by name: one number, or one for each leaf, example or both (leaves outermost).
+    /// The metrics by name: one number, or one for each leaf, example or both (leaves outermost). One for each pair of examples
+    /// is B rows of B numbers, one after the other.
     pub metrics: BTreeMap<String, Vec<f64>>,
 }
 

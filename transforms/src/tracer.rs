@@ -2,7 +2,7 @@
 
 use crate::axis::{Aggregated, Axis, AxisKind, PerExample};
 use crate::error::Error;
-use crate::extent::{Extent, Global, Leaf, PerLeaf};
+use crate::extent::{Extent, Global, Lasting, Leaf, PerLeaf};
 use crate::hyper::{Domain, Hyper};
 use crate::leaves::Leaves;
 use crate::program::{Graph, Number, Op, Program};
@@ -17,12 +17,12 @@ pub struct Tracer {
 
 /// A piece of state: its value before this step, and the right to set the next one.
 #[derive(Debug)]
-pub struct StateSlot<E: Extent> {
+pub struct StateSlot<E: Lasting> {
     slot: u32,
     before: Value<Aggregated, E>,
 }
 
-impl<E: Extent> StateSlot<E> {
+impl<E: Lasting> StateSlot<E> {
     /// The value that the last step left.
     pub fn before(&self) -> Value<Aggregated, E> {
         self.before.clone()
@@ -128,8 +128,8 @@ impl Tracer {
     }
 
     /// A piece of state. It has the shape of the parameters, or is a number (for each leaf): there is no state
-    /// with a batch axis, because the examples of the next batch are other ones.
-    pub fn slot<E: Extent>(&self, field: &str, init: f64) -> StateSlot<E> {
+    /// with a batch axis or for pairs of examples, because the examples of the next batch are other ones.
+    pub fn slot<E: Lasting>(&self, field: &str, init: f64) -> StateSlot<E> {
         let (slot, node) = self.graph.borrow_mut().slot(field, E::KIND, init);
         StateSlot {
             slot,
@@ -138,7 +138,7 @@ impl Tracer {
     }
 
     /// Sets what the state holds after this step.
-    pub fn set<E: Extent>(&self, slot: StateSlot<E>, next: &Value<Aggregated, E>) {
+    pub fn set<E: Lasting>(&self, slot: StateSlot<E>, next: &Value<Aggregated, E>) {
         // A slot of another program has its value there.
         let _ = slot.before.node_of(&self.graph);
         self.graph
@@ -147,7 +147,7 @@ impl Tracer {
     }
 
     /// A piece of state in one go: `update` maps the old value to the new one, which is stored and returned.
-    pub fn state<E: Extent>(
+    pub fn state<E: Lasting>(
         &self,
         field: &str,
         init: f64,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::graph::infer;
+use super::graph::{infer, joined};
 use super::{ExtraSlot, HyperSlot, Node, NodeId, Op, Output, Program, Slot};
 use crate::axis::AxisKind;
 use crate::extent::ExtentKind;
@@ -93,10 +93,19 @@ impl TryFrom<RawProgram> for Program {
         if roots.any(|id| id.index() >= count || program.node(id).ty.predicate) {
             return Err("an output is not a number of the program".to_owned());
         }
+        if program.node(program.updates()).ty.extent.has_pairs() {
+            return Err("the updates are for pairs of examples".to_owned());
+        }
         for slot in &program.slots {
+            if slot.extent.has_pairs() {
+                return Err(format!(
+                    "state `{}` is for pairs of examples, but those of the next batch are other ones",
+                    slot.name
+                ));
+            }
             let fits = slot.next.index() < count && {
                 let ty = program.node(slot.next).ty;
-                ty.axis == AxisKind::Aggregated && ty.extent <= slot.extent && !ty.predicate
+                ty.axis == AxisKind::Aggregated && ty.extent.fits(slot.extent) && !ty.predicate
             };
             if !fits {
                 return Err(format!(
@@ -125,7 +134,7 @@ impl Program {
     }
 }
 
-/// Numbers where numbers are needed, predicates where predicates are, an axis where one is reduced.
+/// Numbers where numbers are needed, predicates where predicates are, extents that broadcast, an axis where one is reduced.
 fn check_operands(program: &Program, op: Op) -> Result<(), &'static str> {
     let is_predicate = |id: NodeId| program.node(id).ty.predicate;
     let wants_predicate = |at: usize| match op {
@@ -140,16 +149,35 @@ fn check_operands(program: &Program, op: Op) -> Result<(), &'static str> {
     {
         return Err("mixes numbers and predicates");
     }
-    match op {
-        Op::OverExamples(_, a) if program.node(a).ty.axis != AxisKind::PerExample => {
-            Err("reduces over examples that are already reduced")
-        }
-        Op::OverElements(_, a) if program.node(a).ty.extent != ExtentKind::Leaf => {
-            Err("reduces over elements of a value that has none")
-        }
-        Op::OverLeaves(_, a) if program.node(a).ty.extent != ExtentKind::PerLeaf => {
-            Err("reduces over leaves a value that is not for each leaf")
-        }
-        _ => Ok(()),
-    }
+    let ty = |id: NodeId| program.node(id).ty;
+    let apart = |id: NodeId| ty(id).axis == AxisKind::PerExample;
+    let (holds, why) = match op {
+        Op::Binary(..) | Op::Compare(..) | Op::And(..) | Op::Select(..) => (
+            joined(program, op).is_some(),
+            "combines elements and pairs of examples",
+        ),
+        Op::OverExamples(_, a) => (apart(a), "reduces over examples that are already reduced"),
+        Op::OverElements(_, a) => (
+            ty(a).extent == ExtentKind::Leaf,
+            "reduces over elements of a value that has none",
+        ),
+        Op::OverLeaves(_, a) => (
+            matches!(ty(a).extent, ExtentKind::PerLeaf | ExtentKind::LeafPairs),
+            "reduces over leaves a value that is not for each leaf",
+        ),
+        Op::Gram(a) => (
+            apart(a) && ty(a).extent == ExtentKind::Leaf,
+            "multiplies the examples of a value that has no examples or no elements",
+        ),
+        Op::OverPairs(_, a) => (
+            ty(a).extent.has_pairs(),
+            "reduces over pairs of examples of a value that has none",
+        ),
+        Op::Transpose(a) => (
+            ty(a).extent.has_pairs() || apart(a) && ty(a).extent != ExtentKind::Leaf,
+            "transposes a value that is neither for each example nor for pairs",
+        ),
+        _ => return Ok(()),
+    };
+    if holds { Ok(()) } else { Err(why) }
 }

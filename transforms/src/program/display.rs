@@ -15,6 +15,10 @@ impl fmt::Display for ValueType {
             (AxisKind::Aggregated, ExtentKind::PerLeaf) => "[] per leaf",
             (AxisKind::PerExample, ExtentKind::Global) => "[B]",
             (AxisKind::Aggregated, ExtentKind::Global) => "[]",
+            (AxisKind::PerExample, ExtentKind::Pairs) => "[B,B]",
+            (AxisKind::Aggregated, ExtentKind::Pairs) => "[1,B]",
+            (AxisKind::PerExample, ExtentKind::LeafPairs) => "[B,B] per leaf",
+            (AxisKind::Aggregated, ExtentKind::LeafPairs) => "[1,B] per leaf",
         };
         write!(f, "{shape}{}", if self.predicate { " bool" } else { "" })
     }
@@ -111,6 +115,9 @@ impl Program {
             Op::OverExamples(r, a) => format!("{r} {}", o(a)),
             Op::OverElements(r, a) => format!("{}_P {}", fold(r), o(a)),
             Op::OverLeaves(r, a) => format!("{}_leaves {}", fold(r), o(a)),
+            Op::Gram(a) => format!("gram {}", o(a)),
+            Op::OverPairs(r, a) => format!("{}_pairs {}", fold(r), o(a)),
+            Op::Transpose(a) => format!("transpose {}", o(a)),
             _ => o(id),
         }
     }

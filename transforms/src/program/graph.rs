@@ -302,12 +302,12 @@ fn number(axis: AxisKind, extent: ExtentKind) -> ValueType {
 
 /// The kind of value an operation gives.
 pub(super) fn infer(program: &Program, op: Op) -> ValueType {
-    use AxisKind::Aggregated;
-    use ExtentKind::{Global, Leaf, PerLeaf};
+    use AxisKind::{Aggregated, PerExample};
+    use ExtentKind::{Global, Leaf, LeafPairs, Pairs, PerLeaf};
     let ty = |id: NodeId| program.node(id).ty;
-    let join = |ids: &[NodeId], predicate: bool| ValueType {
-        axis: ids.iter().map(|&id| ty(id).axis).max().expect("operands"),
-        extent: ids.iter().map(|&id| ty(id).extent).max().expect("operands"),
+    let join = |predicate: bool| ValueType {
+        axis: op.operands().map(|id| ty(id).axis).max().expect("operands"),
+        extent: joined(program, op).expect("operands are checked to broadcast"),
         predicate,
     };
     match op {
@@ -321,15 +321,36 @@ pub(super) fn infer(program: &Program, op: Op) -> ValueType {
             predicate: true,
             ..number(Aggregated, PerLeaf)
         },
-        Op::Unary(_, a) => join(&[a], false),
-        Op::Binary(_, a, b) => join(&[a, b], false),
-        Op::Compare(_, a, b) | Op::And(a, b) => join(&[a, b], true),
-        Op::Test(_, a) | Op::Not(a) => join(&[a], true),
-        Op::Select(c, a, b) => join(&[c, a, b], false),
+        Op::Unary(..) | Op::Binary(..) | Op::Select(..) => join(false),
+        Op::Compare(..) | Op::Test(..) | Op::And(..) | Op::Not(_) => join(true),
         Op::OverExamples(_, a) => number(Aggregated, ty(a).extent),
         Op::OverElements(_, a) => number(ty(a).axis, PerLeaf),
+        Op::OverLeaves(_, a) if ty(a).extent.has_pairs() => number(ty(a).axis, Pairs),
         Op::OverLeaves(_, a) => number(ty(a).axis, Global),
+        Op::Gram(_) => number(PerExample, LeafPairs),
+        Op::OverPairs(_, a) => number(ty(a).axis, unpaired(ty(a).extent)),
+        Op::Transpose(a) => match (ty(a).axis, ty(a).extent) {
+            (PerExample, Global) => number(Aggregated, Pairs),
+            (PerExample, PerLeaf) => number(Aggregated, LeafPairs),
+            (Aggregated, extent) => number(PerExample, unpaired(extent)),
+            (PerExample, extent) => number(PerExample, extent),
+        },
     }
+}
+
+/// What is left of an extent without its second examples.
+fn unpaired(extent: ExtentKind) -> ExtentKind {
+    match extent {
+        ExtentKind::Pairs => ExtentKind::Global,
+        ExtentKind::LeafPairs => ExtentKind::PerLeaf,
+        extent => extent,
+    }
+}
+
+/// The extent that the operands broadcast to, if they do.
+pub(super) fn joined(program: &Program, op: Op) -> Option<ExtentKind> {
+    let mut extents = op.operands().map(|id| program.node(id).ty.extent);
+    extents.try_fold(ExtentKind::Global, ExtentKind::join)
 }
 
 fn index_u32(at: usize) -> u32 {

@@ -12,7 +12,8 @@
 //!
 //! Nodes stand in evaluation order and are hash-consed: two links that need `mean g` share one node. The program is
 //! written once and holds for every leaf of the model; only [`Op::OverLeaves`] looks across leaves. A value has one
-//! of the [kinds](ValueType) `[B,P]`, `[P]`, `[B]`, `[]`, each of the last two either for one leaf or for all.
+//! of the [kinds](ValueType) `[B,P]`, `[P]`, `[B]`, `[]`, `[B,B]`, `[1,B]`, each of the last four either for one leaf or for all.
+//! The last two are for [pairs of examples](crate::extent): [`Op::Gram`] makes them, and [`Op::OverPairs`] ends them.
 //! Values that depend on nothing but hyper-parameters, the step count, B and the sizes of the leaves are *scalars
 //! of the host*: they are computed in f64 by [`HostScalars`] and never touch a device, so `1 - decay^t` is
 //! exact whatever the dtype of the parameters.
@@ -62,7 +63,7 @@ pub type SelectorId = u32;
 pub struct ValueType {
     /// With or without the batch axis.
     pub axis: AxisKind,
-    /// Over elements, for each leaf, or for all leaves.
+    /// Over elements, for each leaf, or for all leaves; or over pairs of examples.
     pub extent: ExtentKind,
     /// True for a predicate, false for a number.
     pub predicate: bool,
@@ -95,7 +96,7 @@ pub struct HyperSlot {
 pub struct Slot {
     /// `"link.field"`.
     pub name: String,
-    /// Over elements, for each leaf, or for all leaves. State never has a batch axis.
+    /// Over elements, for each leaf, or for all leaves. State never has a batch axis, nor pairs of examples.
     pub extent: ExtentKind,
     /// What it holds before the first step.
     pub init: Number,

@@ -50,6 +50,13 @@ pub enum Op {
     OverElements(Fold, NodeId),
     /// A reduction over all leaves.
     OverLeaves(Fold, NodeId),
+    /// The products of the examples with each other in each leaf, `[B, P] -> [B, B]`: at `[b, c]` the sum over the elements of
+    /// `a[b] * a[c]`.
+    Gram(NodeId),
+    /// A reduction over the second examples of pairs: `[B, B] -> [B]`, and `[1, B]` to one number.
+    OverPairs(Fold, NodeId),
+    /// The examples of each pair change places: `[B, B] -> [B, B]`, and between `[B]` and `[1, B]`.
+    Transpose(NodeId),
 }
 
 impl Op {
@@ -71,7 +78,10 @@ impl Op {
             | Self::Not(a)
             | Self::OverExamples(_, a)
             | Self::OverElements(_, a)
-            | Self::OverLeaves(_, a) => (Some(a), None, None),
+            | Self::OverLeaves(_, a)
+            | Self::Gram(a)
+            | Self::OverPairs(_, a)
+            | Self::Transpose(a) => (Some(a), None, None),
             Self::Binary(_, a, b) | Self::Compare(_, a, b) | Self::And(a, b) => {
                 (Some(a), Some(b), None)
             }
@@ -94,6 +104,9 @@ impl Op {
             Self::OverExamples(f, a) => Self::OverExamples(f, r(a)),
             Self::OverElements(f, a) => Self::OverElements(f, r(a)),
             Self::OverLeaves(f, a) => Self::OverLeaves(f, r(a)),
+            Self::Gram(a) => Self::Gram(r(a)),
+            Self::OverPairs(f, a) => Self::OverPairs(f, r(a)),
+            Self::Transpose(a) => Self::Transpose(r(a)),
             leaf => leaf,
         }
     }
@@ -265,7 +278,7 @@ impl Reduction {
     }
 }
 
-/// Reductions over elements or leaves.
+/// Reductions over elements, leaves or second examples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fold {

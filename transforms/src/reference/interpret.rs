@@ -1,13 +1,13 @@
 //! The evaluation of a program, node after node, for all leaves.
 
-use ndarray::{Array2, Axis, Zip};
-use num_traits::Float;
+use ndarray::{Array2, Zip};
 
+use super::fold::{gram, over_columns, over_leaves};
 use super::{Element, Reference, expand, from_f64, reduce};
 use crate::axis::AxisKind;
 use crate::error::Error;
 use crate::extent::ExtentKind;
-use crate::program::{Binary, Fold, HostInputs, HostScalars, NodeId, Op};
+use crate::program::{HostInputs, HostScalars, NodeId, Op};
 use crate::runner::{HostTree, StepInput};
 
 /// For each node, its value at each leaf.
@@ -57,7 +57,11 @@ impl<T: Element> Reference<T> {
                         Cell::Number(Array2::from_elem((1, 1), from_f64(x)))
                     }
                 } else if let Op::OverLeaves(fold, a) = node.op {
-                    Cell::Number(over_leaves(fold, &values[a.index()], self.tree.is_empty()))
+                    let cells = values[a.index()].iter().map(|cell| match cell {
+                        Cell::Number(x) => x,
+                        Cell::Predicate(_) => unreachable!("programs are type-checked"),
+                    });
+                    Cell::Number(over_leaves(fold, cells, self.tree.is_empty()))
                 } else {
                     self.evaluate(node.op, leaf, batch, input, &extras, &values)
                 };
@@ -152,7 +156,10 @@ impl<T: Element> Reference<T> {
                 let rows = broadcast(number(a), &Array2::from_elem((batch, 1), ()), |x, ()| *x);
                 Cell::Number(reduce::over_examples(reduction, &rows))
             }
-            Op::OverElements(fold, a) => Cell::Number(over_elements(fold, number(a), size)),
+            Op::OverElements(fold, a) => Cell::Number(over_columns(fold, number(a), size)),
+            Op::Gram(a) => Cell::Number(gram(&expand(number(a), batch, size))),
+            Op::OverPairs(fold, a) => Cell::Number(over_columns(fold, number(a), batch)),
+            Op::Transpose(a) => Cell::Number(number(a).t().to_owned()),
             Op::Step
             | Op::BatchSize
             | Op::LeafSize
@@ -164,51 +171,14 @@ impl<T: Element> Reference<T> {
     }
 }
 
-fn broadcast<X, Y, Z>(x: &Array2<X>, y: &Array2<Y>, f: impl Fn(&X, &Y) -> Z) -> Array2<Z> {
+pub(super) fn broadcast<X, Y, Z>(
+    x: &Array2<X>,
+    y: &Array2<Y>,
+    f: impl Fn(&X, &Y) -> Z,
+) -> Array2<Z> {
     let common = |a: usize, b: usize| if a == 1 { b } else { a };
     let shape = (common(x.nrows(), y.nrows()), common(x.ncols(), y.ncols()));
     let x = x.broadcast(shape).expect("kinds of values broadcast");
     let y = y.broadcast(shape).expect("kinds of values broadcast");
     Zip::from(&x).and(&y).map_collect(f)
-}
-
-fn fold<T: Float>(fold: Fold, values: impl Iterator<Item = T>) -> T {
-    match fold {
-        Fold::Sum => values.fold(T::zero(), |x, y| x + y),
-        Fold::Max => values.fold(T::zero(), |x, y| Binary::Max.apply(x, y)),
-    }
-}
-
-/// Rows in blocks, so that a long f32 sum stays right: the error grows with the square root of the length, not with it.
-fn over_elements<T: Element>(f: Fold, x: &Array2<T>, size: usize) -> Array2<T> {
-    let x = expand(x, x.nrows(), size);
-    let rows = x.axis_iter(Axis(0)).map(|row| {
-        let row = row.to_vec();
-        let blocks: Vec<T> = row
-            .chunks(1024)
-            .map(|block| fold(f, block.iter().copied()))
-            .collect();
-        let blocks: Vec<T> = blocks
-            .chunks(1024)
-            .map(|block| fold(f, block.iter().copied()))
-            .collect();
-        fold(f, blocks.into_iter())
-    });
-    let rows: Vec<T> = rows.collect();
-    Array2::from_shape_vec((rows.len(), 1), rows).expect("one number a row")
-}
-
-fn over_leaves<T: Element>(f: Fold, leaves: &[Cell<T>], is_empty: bool) -> Array2<T> {
-    let mut total: Option<Array2<T>> = None;
-    for leaf in leaves {
-        let Cell::Number(x) = leaf else {
-            unreachable!("programs are type-checked")
-        };
-        total = Some(match total {
-            None if is_empty => x.mapv(|_| fold(f, std::iter::empty())),
-            None => x.mapv(|x| fold(f, [x].into_iter())),
-            Some(sum) => broadcast(&sum, x, |&a, &b| fold(f, [a, b].into_iter())),
-        });
-    }
-    total.expect("at least one leaf")
 }

@@ -1,8 +1,10 @@
 //! The reference: the meaning of a program, on `ndarray`.
 //!
-//! A plain interpreter, written for being right and readable, not fast. Every leaf is a matrix `[B or 1, P or 1]`, so
-//! each kind of value is a matrix and broadcasting is that of `ndarray`. Other executors are tested against it.
+//! A plain interpreter, written for being right and readable, not fast. Every leaf is a matrix `[B or 1, P or 1]`, and every value
+//! for pairs of examples one of `[B or 1, B]`, so each kind of value is a matrix and broadcasting is that of `ndarray`. Other
+//! executors are tested against it.
 
+mod fold;
 mod interpret;
 mod reduce;
 
@@ -71,6 +73,7 @@ impl<T: Element> Reference<T> {
                     .collect(),
                 ExtentKind::PerLeaf => vec![Array2::from_elem((1, 1), init); sizes.len()],
                 ExtentKind::Global => vec![Array2::from_elem((1, 1), init)],
+                ExtentKind::Pairs | ExtentKind::LeafPairs => unreachable!("programs are checked"),
             }
         });
         Ok(Self {
@@ -158,9 +161,10 @@ impl<T: Element> Runner for Reference<T> {
                 .insert(leaf.path.clone(), HostTensor::new(shape, values));
         }
         for metric in &self.program.outputs()[1..] {
-            let leaves = match self.program.node(metric.node).ty.extent {
-                ExtentKind::Global => 1,
-                _ => self.tree.len(),
+            let leaves = if self.program.node(metric.node).ty.extent.is_shared() {
+                1
+            } else {
+                self.tree.len()
             };
             let values = (0..leaves).flat_map(|leaf| number(metric.node, leaf).iter());
             let values = values.map(|&x| to_f64(x)).collect();

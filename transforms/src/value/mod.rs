@@ -5,6 +5,7 @@
 //! reaches; operators broadcast over both, and the result's type says what came out.
 
 mod operators;
+mod pairs;
 mod predicate;
 mod reductions;
 
@@ -44,7 +45,8 @@ impl SharedGraph {
     }
 }
 
-/// A symbolic number: with or without the batch axis (`A`), over elements, for each leaf or for all (`E`).
+/// A symbolic number: with or without the batch axis (`A`); over elements, for each leaf or for all, or for pairs of
+/// examples (`E`).
 #[derive(Debug)]
 pub struct Value<A: Axis, E: Extent = Leaf> {
     graph: SharedGraph,

@@ -2,11 +2,11 @@
 
 use super::Value;
 use crate::axis::{Aggregated, Axis, CanReduce, ExamplesApart, ExamplesReduced, PerExample};
-use crate::extent::{Extent, Global, Leaf, PerLeaf};
+use crate::extent::{EachLeaf, Extent, Global, Leaf, PerLeaf};
 use crate::program::{Fold, Op, Reduction};
 
 impl<E: Extent> Value<PerExample, E> {
-    /// Ends the batch axis with a reduction over the examples.
+    /// Ends the batch axis with a reduction over the examples. Of pairs these are the first ones: `[B, B] -> [1, B]`.
     pub fn reduce(&self, reduction: Reduction) -> Value<Aggregated, E> {
         self.push(Op::OverExamples(reduction, self.node))
     }
@@ -54,14 +54,14 @@ impl<A: Axis> Value<A, Leaf> {
     }
 }
 
-impl<A: Axis> Value<A, PerLeaf> {
+impl<A: Axis, E: EachLeaf> Value<A, E> {
     /// The sum over all leaves.
-    pub fn sum_leaves(&self) -> Value<A, Global> {
+    pub fn sum_leaves(&self) -> Value<A, E::Shared> {
         self.push(Op::OverLeaves(Fold::Sum, self.node))
     }
 
     /// The largest over all leaves, for values that are not negative.
-    pub fn max_leaves(&self) -> Value<A, Global> {
+    pub fn max_leaves(&self) -> Value<A, E::Shared> {
         self.push(Op::OverLeaves(Fold::Max, self.node))
     }
 }

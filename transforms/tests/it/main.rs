@@ -5,6 +5,7 @@
 mod cases;
 mod custom;
 mod errors;
+mod gram;
 mod laws;
 mod model;
 mod noise_scale;

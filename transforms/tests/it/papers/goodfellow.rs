@@ -8,7 +8,7 @@ use crate::model::{add_leaf, step, w};
 use crate::random::Random;
 use crate::tolerance::assert_close;
 
-/// Gives out the squared norm of each example, over all leaves and for each.
+/// Gives out the squared norm of each example and the product of each pair, over all leaves and for each.
 #[derive(Clone, Debug)]
 struct Norms;
 
@@ -18,6 +18,8 @@ impl Transform<PerExample> for Norms {
     fn trace(&self, x: Value<PerExample>, cx: &mut Tracer) -> Value<PerExample> {
         cx.emit("all", &x.sq_norm());
         cx.emit("leaf", &x.leaf_sq_norm());
+        cx.emit("pairs", &x.gram());
+        cx.emit("leaf_pairs", &x.leaf_gram());
         x
     }
 }
@@ -76,10 +78,50 @@ fn norms_of_a_dense_layer_are_products_of_norms() {
 
 /// `sum_tu (A A^T * D D^T)_tu` for the weight, the squared norm of the summed tokens for the bias.
 fn ghost_norm(a: &[Vec<f64>], d: &[Vec<f64>]) -> f64 {
-    let pairs = (0..a.len()).flat_map(|t| (0..a.len()).map(move |u| (t, u)));
+    ghost_product((a, d), (a, d))
+}
+
+type Tokens<'a> = (&'a [Vec<f64>], &'a [Vec<f64>]);
+
+/// The product of the gradients of the weight of two examples, from `A_b A_c^T` and `D_b D_c^T`.
+fn ghost_product((a, d): Tokens<'_>, (other_a, other_d): Tokens<'_>) -> f64 {
+    let pairs = (0..a.len()).flat_map(|t| (0..other_a.len()).map(move |u| (t, u)));
     pairs
-        .map(|(t, u)| dot(&a[t], &a[u]) * dot(&d[t], &d[u]))
+        .map(|(t, u)| dot(&a[t], &other_a[u]) * dot(&d[t], &other_d[u]))
         .sum()
+}
+
+#[test]
+fn the_gram_matrix_of_a_dense_layer_is_a_product_of_gram_matrices() {
+    let mut random = Random::new(17);
+    let (a, d) = (
+        random_rows(&mut random, 4, 1, 3),
+        random_rows(&mut random, 4, 1, 5),
+    );
+    let output = step::<f64>(&program(&Norms).unwrap(), &dense_layer(&a, &d));
+    let pairs = (0..4).flat_map(|b| (0..4).map(move |c| (b, c)));
+    let expected = pairs.map(|(b, c)| (dot(&a[b][0], &a[c][0]) + 1.0) * dot(&d[b][0], &d[c][0]));
+    let expected: Vec<f64> = expected.collect();
+    assert_close::<f64>(
+        &output.metrics["norms.pairs"],
+        &expected,
+        "(A A^T + 1) * D D^T",
+    );
+}
+
+#[test]
+fn the_gram_matrix_over_tokens_is_a_sum_of_products_of_tokens() {
+    let mut random = Random::new(18);
+    let (a, d) = (
+        random_rows(&mut random, 3, 4, 2),
+        random_rows(&mut random, 3, 4, 3),
+    );
+    let output = step::<f64>(&program(&Norms).unwrap(), &dense_layer(&a, &d));
+    let pairs = (0..3).flat_map(|b| (0..3).map(move |c| (b, c)));
+    let expected = pairs.map(|(b, c)| ghost_product((&a[b], &d[b]), (&a[c], &d[c])));
+    let expected: Vec<f64> = expected.collect();
+    let weight = &output.metrics["norms.leaf_pairs"][9..];
+    assert_close::<f64>(weight, &expected, "ghost products");
 }
 
 #[test]
