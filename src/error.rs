@@ -110,7 +110,7 @@ pub enum Error {
 
     /// The tokens of a leaf are already added up.
     #[error(
-        "the gradients of `{leaf}` are held in full, so its tokens are already added up and cannot be told apart: take `per_token` of captured gradients only"
+        "the gradients of `{leaf}` are held in full, so its tokens are already added up and cannot be told apart: capture them with `per_token_grads`"
     )]
     NoTokens {
         /// The leaf.

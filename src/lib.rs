@@ -50,7 +50,7 @@ mod plan;
 
 pub use capture::{
     Agreement, Reweighted, check_per_example_grads, clip_weights, per_example_grads,
-    per_example_grads_looped, per_example_norms, reweighted_grads,
+    per_example_grads_looped, per_example_norms, per_token_grads, reweighted_grads,
 };
 pub use error::Error;
 pub use exec::{HostRunner, NormMethod, Settings};

@@ -8,10 +8,10 @@ use burn_autodiff::checkpoint::strategy::CheckpointStrategy;
 use burn_autodiff::grads::Gradients;
 use burn_autodiff::ops::{Backward, Ops, OpsKind};
 
-use super::ops::GradOps;
+use super::ops::{BackwardOps, GradOps};
 use crate::capture::arrivals;
 
-impl<B: Backend + GradOps, C: CheckpointStrategy> GradOps for Autodiff<B, C>
+impl<B: Backend + GradOps + BackwardOps, C: CheckpointStrategy> GradOps for Autodiff<B, C>
 where
     DispatchTensor: DispatchKindConversion<B>,
 {
@@ -37,7 +37,7 @@ where
                 if let Some(x) = x {
                     grads.register::<B>(x.id, grad.clone());
                 }
-                arrivals::announce(ops.state, || public::<B>(grad));
+                arrivals::announce(ops.state, || vec![public::<B>(grad)]);
             }
         }
 
@@ -45,6 +45,51 @@ where
         let output = B::tap(x.into_primitive(), anchor.into_primitive(), ticket);
         match Tap.prepare::<C>(nodes).compute_bound().stateful() {
             OpsKind::Tracked(prep) => prep.finish(ticket, output),
+            OpsKind::UnTracked(prep) => prep.finish(output),
+        }
+    }
+
+    fn affine(
+        x: FloatTensor<Self>,
+        scale: FloatTensor<Self>,
+        shift: FloatTensor<Self>,
+        anchor: FloatTensor<Self>,
+        ticket: u64,
+    ) -> FloatTensor<Self> {
+        #[derive(Debug)]
+        struct Affine;
+
+        impl<B: Backend + BackwardOps> Backward<B, 2> for Affine
+        where
+            DispatchTensor: DispatchKindConversion<B>,
+        {
+            type State = (u64, FloatTensor<B>, FloatTensor<B>);
+
+            fn backward(
+                self,
+                ops: Ops<Self::State, 2>,
+                grads: &mut Gradients,
+                _checkpointer: &mut Checkpointer,
+            ) {
+                let [x, _anchor] = ops.parents;
+                let grad = grads.consume::<B>(&ops.node);
+                let (ticket, input, scale) = ops.state;
+                let [d, scales, shifts] = B::affine_backward(grad, input, scale);
+                if let Some(x) = x {
+                    grads.register::<B>(x.id, d);
+                }
+                let parts = || vec![public::<B>(scales), public::<B>(shifts)];
+                arrivals::announce(ticket, parts);
+            }
+        }
+
+        let nodes = [x.node(), anchor.node()];
+        let (x, scale) = (x.into_primitive(), scale.into_primitive());
+        let (shift, anchor) = (shift.into_primitive(), anchor.into_primitive());
+        let state = (ticket, x.clone(), scale.clone());
+        let output = B::affine(x, scale, shift, anchor, ticket);
+        match Affine.prepare::<C>(nodes).compute_bound().stateful() {
+            OpsKind::Tracked(prep) => prep.finish(state, output),
             OpsKind::UnTracked(prep) => prep.finish(output),
         }
     }

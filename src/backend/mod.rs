@@ -19,3 +19,17 @@ pub(crate) fn tap<const D: usize>(x: Tensor<D>, anchor: Tensor<D>, ticket: u64) 
     let (x, anchor) = (x.into_dispatch(), anchor.into_dispatch());
     Tensor::from_dispatch(Dispatch::tap(x, anchor, ticket))
 }
+
+/// `x * scale + shift` of `x [B, T, F]` with parameters `[1, 1, F]`, or of `x [B, F, T]` with parameters `[1, F, 1]`, none of them
+/// tracked; in the backward pass the gradients `[B, F]` of each example's scale and shift are announced as the arrival `ticket`.
+pub(crate) fn affine(
+    x: Tensor<3>,
+    scale: Tensor<3>,
+    shift: Tensor<3>,
+    anchor: Tensor<3>,
+    ticket: u64,
+) -> Tensor<3> {
+    let (x, anchor) = (x.into_dispatch(), anchor.into_dispatch());
+    let (scale, shift) = (scale.into_dispatch(), shift.into_dispatch());
+    Tensor::from_dispatch(Dispatch::affine(x, scale, shift, anchor, ticket))
+}

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 
 use burn::backend::DispatchTensor;
 
-type Listener = Box<dyn FnMut(u64, DispatchTensor)>;
+type Listener = Box<dyn FnMut(u64, Vec<DispatchTensor>)>;
 
 thread_local! {
     static LISTENER: RefCell<Option<Listener>> = const { RefCell::new(None) };
@@ -16,7 +16,7 @@ thread_local! {
 
 /// Calls `listener` with every arrival on this thread while `run` runs, also if that panics half-way.
 pub(super) fn listen<R>(
-    listener: impl FnMut(u64, DispatchTensor) + 'static,
+    listener: impl FnMut(u64, Vec<DispatchTensor>) + 'static,
     run: impl FnOnce() -> R,
 ) -> R {
     /// Puts back who listened before.
@@ -30,11 +30,11 @@ pub(super) fn listen<R>(
     run()
 }
 
-/// The gradient of the layer with this ticket has arrived. Nothing happens if nobody listens.
-pub(crate) fn announce(ticket: u64, gradient: impl FnOnce() -> DispatchTensor) {
+/// What the layer with this ticket announces has arrived: the gradient at its output, or those of its parameters. Nothing happens if nobody listens.
+pub(crate) fn announce(ticket: u64, parts: impl FnOnce() -> Vec<DispatchTensor>) {
     // Taken out while it works: what it computes may announce nothing to itself.
     if let Some(mut listener) = LISTENER.take() {
-        listener(ticket, gradient());
+        listener(ticket, parts());
         LISTENER.set(Some(listener));
     }
 }

@@ -43,7 +43,7 @@ use crate::error::Error;
 use crate::grads::form::Form;
 use crate::grads::{LeafGrads, PerExampleGrads};
 use crate::model::ModelLeaves;
-use pass::Receive;
+use pass::{Receive, Tokens};
 
 /// Runs `losses` on the model and gives back the losses `[B]` with the gradient of each of them for every trained parameter.
 ///
@@ -75,12 +75,37 @@ pub fn per_example_grads<M: Module>(
     model: &M,
     losses: impl FnOnce(&M) -> Tensor<1>,
 ) -> Result<(Tensor<1>, PerExampleGrads), Error> {
+    collect(model, Tokens::Joined, losses)
+}
+
+/// The gradient of each token's share, as if each token were an example of its own: the losses `[B]` and gradients of `B T` examples,
+/// where every parameter was used T times for each example.
+///
+/// A statistic over tokens is another one than over examples: `mean(square(g))` of the two differs as soon as T > 1 (arXiv
+/// 2510.00236).
+///
+/// # Errors
+/// Those of [`per_example_grads`], and a parameter that was used another number of times than the others, or in a way that adds tokens up
+/// (a grouped convolution).
+pub fn per_token_grads<M: Module>(
+    model: &M,
+    losses: impl FnOnce(&M) -> Tensor<1>,
+) -> Result<(Tensor<1>, PerExampleGrads), Error> {
+    let (losses, grads) = collect(model, Tokens::Apart, losses)?;
+    Ok((losses, grads.per_token()?))
+}
+
+fn collect<M: Module>(
+    model: &M,
+    tokens: Tokens,
+    losses: impl FnOnce(&M) -> Tensor<1>,
+) -> Result<(Tensor<1>, PerExampleGrads), Error> {
     let leaves = ModelLeaves::of(model)?;
-    let (losses, forms) = pass::run(model, &leaves, losses, |_| Ok(Collect::default()))?;
+    let begin = |_| Ok(Collect::default());
+    let (losses, mut forms) = pass::run(model, &leaves, tokens, losses, begin)?;
     let entries = leaves.tree.leaves().iter().zip(&leaves.ids).enumerate();
-    let mut forms = forms.0;
     let entries = entries.map(|(at, (info, id))| {
-        let form = forms.remove(&at).expect("a pass gives every leaf");
+        let form = forms.0.remove(&at).expect("a pass gives every leaf");
         LeafGrads::new(info.path.clone(), Some(*id), &info.shape, form)
     });
     let grads = PerExampleGrads::new(entries.collect())?;

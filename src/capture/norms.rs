@@ -3,7 +3,7 @@
 use burn::module::Module;
 use burn::tensor::Tensor;
 
-use super::pass::{self, Receive};
+use super::pass::{self, Receive, Tokens};
 use crate::error::Error;
 use crate::exec::{Settings, sq_norms};
 use crate::grads::form::Form;
@@ -50,7 +50,7 @@ pub fn per_example_norms<M: Module>(
             settings,
         })
     };
-    let (losses, norms) = pass::run(model, &leaves, losses, begin)?;
+    let (losses, norms) = pass::run(model, &leaves, Tokens::Joined, losses, begin)?;
     let sum = norms.sum.expect("a model has leaves");
     let examples = sum.dims()[0];
     Ok((losses, crate::model::reshape(sum.sqrt(), [examples])))

@@ -22,6 +22,15 @@ pub(crate) trait Receive: 'static {
     fn leaf(&mut self, at: usize, form: Form);
 }
 
+/// What becomes of the tokens of an example.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tokens {
+    /// Layers may add them up.
+    Joined,
+    /// Every layer keeps them apart.
+    Apart,
+}
+
 /// Runs the closure and the backward pass of its losses. `begin` gets the number of examples between the two, and makes the receiver.
 /// Gives back the losses, without autodiff, and the receiver, which then has the gradients of every leaf.
 ///
@@ -29,13 +38,14 @@ pub(crate) trait Receive: 'static {
 pub(crate) fn run<M: Module, R: Receive>(
     model: &M,
     leaves: &ModelLeaves,
+    tokens: Tokens,
     losses: impl FnOnce(&M) -> Tensor<1>,
     begin: impl FnOnce(usize) -> Result<R, Error>,
 ) -> Result<(Tensor<1>, R), Error> {
     if leaves.ids.is_empty() {
         return Err(Error::NothingTrained);
     }
-    let scope = Scope::enter()?;
+    let scope = Scope::enter(tokens == Tokens::Apart)?;
     let losses = losses(model);
     let mut records = scope.finish()?;
     let examples = losses.dims()[0];
@@ -69,7 +79,7 @@ pub(crate) fn run<M: Module, R: Receive>(
     }
     let pass = Rc::new(RefCell::new(pass));
     let listener = pass.clone();
-    let listener = move |ticket, d| listener.borrow_mut().arrive(ticket, d);
+    let listener = move |ticket, parts: Vec<_>| listener.borrow_mut().arrive(ticket, &parts);
     let grads = arrivals::listen(listener, || losses.clone().sum().backward());
     if let Some(id) = tracked_outside(model, leaves, &grads) {
         let leaf = paths[&id].clone();
@@ -119,12 +129,12 @@ impl<R: Receive> Pass<R> {
         awaited.push((leaf, uses.len() - 1, read));
     }
 
-    fn arrive(&mut self, ticket: u64, d: DispatchTensor) {
+    fn arrive(&mut self, ticket: u64, parts: &[DispatchTensor]) {
         for (leaf, at, read) in self.awaited.remove(&ticket).unwrap_or_default() {
             let Some(uses) = &mut self.uses[leaf] else {
                 continue;
             };
-            uses[at] = Some(read(d.clone()));
+            uses[at] = Some(read(parts));
             if uses.iter().all(Option::is_some) {
                 self.complete(leaf, None);
             }

@@ -76,10 +76,10 @@ pub fn reweighted_grads<M: Module>(
     }
     let tracked = losses(model);
     let device = tracked.device();
-    let weights = weights.cast(tracked.dtype()).to_device(&device);
-    let weighted = (tracked * weights).sum();
+    // Divided here, where nothing is tracked: burn's gradient of a division by a number is rounded to f32.
     #[allow(clippy::cast_precision_loss)] // batches are below 2^53
-    let mean = weighted.div_scalar(examples as f64);
+    let weights = weights.cast(tracked.dtype()).div_scalar(examples as f64);
+    let mean = (tracked * weights.to_device(&device)).sum();
     Ok(Reweighted {
         losses: values,
         norms,

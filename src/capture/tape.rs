@@ -4,9 +4,9 @@ use std::cell::{Cell, RefCell};
 
 use burn::backend::DispatchTensor;
 use burn::module::{Param, ParamId};
-use burn::tensor::{Gradients, Tensor};
+use burn::tensor::{DType, Device, Gradients, Tensor};
 
-use crate::backend::tap;
+use crate::backend::{affine, tap};
 use crate::error::Error;
 use crate::grads::form::Form;
 
@@ -17,6 +17,8 @@ thread_local! {
 
 #[derive(Default)]
 struct Tape {
+    /// Whether tokens are to be kept apart, although examples alone would take less.
+    tokens_apart: bool,
     records: Vec<Record>,
     error: Option<Error>,
 }
@@ -41,8 +43,8 @@ pub(crate) struct Place {
     pub(crate) probe: Option<Box<dyn FnOnce() -> Gradients>>,
 }
 
-/// Makes the per-example gradients from the gradient at the layer's output.
-pub(crate) type Read = Box<dyn FnOnce(DispatchTensor) -> Form>;
+/// Makes the per-example gradients from what the layer announces in the backward pass.
+pub(crate) type Read = Box<dyn FnOnce(&[DispatchTensor]) -> Form>;
 
 /// How the per-example gradients of a parameter follow from the gradient `d [B, ..]` at a layer's output.
 ///
@@ -89,6 +91,12 @@ pub fn is_recording() -> bool {
     TAPE.with_borrow(Option::is_some)
 }
 
+/// Whether the tokens of an example must be kept apart: a layer may not add their gradients up, though the sums are what an example
+/// has. See [`per_token_grads`](crate::per_token_grads).
+pub fn keeps_tokens_apart() -> bool {
+    TAPE.with_borrow(|tape| tape.as_ref().is_some_and(|tape| tape.tokens_apart))
+}
+
 /// Refuses the capture from inside a layer: [`per_example_grads`](crate::per_example_grads) returns the first of these errors.
 pub fn fail(error: Error) {
     TAPE.with_borrow_mut(|tape| {
@@ -102,12 +110,15 @@ pub fn fail(error: Error) {
 pub(crate) struct Scope(());
 
 impl Scope {
-    pub(crate) fn enter() -> Result<Self, Error> {
+    pub(crate) fn enter(tokens_apart: bool) -> Result<Self, Error> {
         TAPE.with_borrow_mut(|tape| {
             if tape.is_some() {
                 return Err(Error::Nested);
             }
-            *tape = Some(Tape::default());
+            *tape = Some(Tape {
+                tokens_apart,
+                ..Tape::default()
+            });
             Ok(Self(()))
         })
     }
@@ -174,14 +185,42 @@ pub fn record<const D: usize>(
     if uses.is_empty() {
         return z;
     }
-    let examples = z.dims()[0];
-    let ticket = NEXT_TICKET.replace(NEXT_TICKET.get().wrapping_add(1));
-    let anchor = Tensor::<D>::zeros([1; D], (&device, z.dtype())).require_grad();
-    let z = tap(z, anchor, ticket);
+    let (ticket, anchor) = (next_ticket(), anchor::<D>(&device, z.dtype()));
+    note(ticket, z.dims()[0], 0, uses);
+    tap(z, anchor, ticket)
+}
+
+/// Records `x * scale + shift` of `x [B, T, F]` with parameters `[1, 1, F]`, or of `x [B, F, T]` with parameters `[1, F, 1]`: the
+/// gradients of each example's scale and shift, `[B, F]`, come out of the one backward operation.
+pub(crate) fn record_affine(
+    x: Tensor<3>,
+    (scale, scale_use): (Tensor<3>, Option<Use<2>>),
+    (shift, shift_use): (Tensor<3>, Option<Use<2>>),
+    device: &Device,
+) -> Tensor<3> {
+    let (ticket, anchor) = (next_ticket(), anchor::<3>(device, x.dtype()));
+    let examples = x.dims()[0];
+    note(ticket, examples, 0, scale_use.into_iter().collect());
+    note(ticket, examples, 1, shift_use.into_iter().collect());
+    affine(x, scale, shift, anchor, ticket)
+}
+
+fn next_ticket() -> u64 {
+    NEXT_TICKET.replace(NEXT_TICKET.get().wrapping_add(1))
+}
+
+/// What makes the output of a layer tracked, also of the first one, whose input is not.
+fn anchor<const D: usize>(device: &Device, dtype: DType) -> Tensor<D> {
+    Tensor::zeros([1; D], (device, dtype)).require_grad()
+}
+
+/// Notes uses that read one part of what arrives.
+fn note<const D: usize>(ticket: u64, examples: usize, part: usize, uses: Vec<Use<D>>) {
     TAPE.with_borrow_mut(|tape| {
         let Some(tape) = tape else { return };
         for Use { param, place, form } in uses {
-            let read: Read = Box::new(move |d| form(Tensor::from_dispatch(d)));
+            let read: Read =
+                Box::new(move |parts| form(Tensor::from_dispatch(parts[part].clone())));
             tape.records.push(Record {
                 param,
                 place,
@@ -191,7 +230,6 @@ pub fn record<const D: usize>(
             });
         }
     });
-    z
 }
 
 /// `[B, .., F]` as B examples of T tokens of F features.

@@ -119,6 +119,12 @@ impl Deferred {
         sum.expect("a deferred value has columns")
     }
 
+    /// `[B, P] -> [B, B]`.
+    pub(super) fn gram(&self) -> Matrix {
+        let sum = self.each_tile().map(reduce::gram).reduce(|x, y| x + y);
+        sum.expect("a deferred value has columns")
+    }
+
     /// `[B, P]`, whatever it takes.
     pub(super) fn into_dense(self) -> Matrix {
         Tensor::cat(self.each_tile().collect(), 1)

@@ -133,6 +133,9 @@ impl Engine {
                     .map(|_| Matrix::full([1, 1], init, options))
                     .collect(),
                 ExtentKind::Global => vec![Matrix::full([1, 1], init, options)],
+                ExtentKind::Pairs | ExtentKind::LeafPairs => {
+                    unreachable!("programs are checked: pairs of examples are no state")
+                }
             }
         });
         slots.collect()

@@ -130,6 +130,28 @@ impl Leaf<'_> {
                     }
                 })
             }
+            Op::Gram(a) => {
+                let x = match self.any(a) {
+                    Cell::Factors(x) => match x.gram() {
+                        Ok(gram) => return Cell::Number(gram),
+                        Err(x) => self.leave(x),
+                    },
+                    x => x,
+                };
+                Cell::Number(match x {
+                    Cell::Deferred(x) => x.gram(),
+                    x => {
+                        let shape = [inputs.examples, inputs.sizes[self.leaf]];
+                        reduce::gram(ops::expand(x.into_dense(), shape))
+                    }
+                })
+            }
+            Op::OverPairs(fold, a) => {
+                let x = self.number(a);
+                let shape = [x.dims()[0], inputs.examples];
+                Cell::Number(reduce::over_elements(fold, ops::expand(x, shape)))
+            }
+            Op::Transpose(a) => Cell::Number(self.number(a).transpose()),
             Op::Grads
             | Op::Step
             | Op::BatchSize

@@ -51,8 +51,9 @@ pub(crate) struct Run {
     inputs: Inputs,
     tables: Vec<Table>,
     global: Table,
-    /// The reductions over leaves of the stage, so far.
-    folds: Vec<Option<Matrix>>,
+    /// For each reduction over leaves of the stage, for each leaf what it adds. They are added up at the end and in the order of the
+    /// leaves, so that the order in which gradients come changes no rounding.
+    folds: Vec<Vec<Option<Matrix>>>,
 }
 
 impl Run {
@@ -100,7 +101,7 @@ impl Run {
     fn begin_stage(&mut self, at: usize) {
         let plan = self.inputs.plan.clone();
         let stage = &plan.stages[at];
-        self.folds = vec![None; stage.over_leaves.len()];
+        self.folds = vec![vec![None; self.tables.len()]; stage.over_leaves.len()];
         for &id in &stage.once {
             let needed = self.tables.iter().any(|table| table.needs(id));
             if needed && !self.inputs.host.knows(id) {
@@ -132,24 +133,26 @@ impl Run {
                 leaf.table.store(id, cell);
             }
         }
-        for (sum, &id) in self.folds.iter_mut().zip(&stage.over_leaves) {
-            let Op::OverLeaves(fold, operand) = self.inputs.program.node(id).op else {
+        for (parts, &id) in self.folds.iter_mut().zip(&stage.over_leaves) {
+            let Op::OverLeaves(_, operand) = self.inputs.program.node(id).op else {
                 unreachable!("the plan lists reductions over leaves")
             };
             if leaf.table.needs(id) && !self.inputs.host.knows(id) {
-                let x = leaf.number(operand);
-                *sum = Some(match sum.take() {
-                    Some(sum) => reduce::combine(fold, sum, x),
-                    None => reduce::first(fold, x),
-                });
+                parts[at] = Some(leaf.number(operand));
             }
         }
     }
 
     fn end_stage(&mut self, stage: &Stage) {
         let folds = std::mem::take(&mut self.folds);
-        for (sum, &id) in folds.into_iter().zip(&stage.over_leaves) {
-            if let Some(sum) = sum {
+        for (parts, &id) in folds.into_iter().zip(&stage.over_leaves) {
+            let Op::OverLeaves(fold, _) = self.inputs.program.node(id).op else {
+                unreachable!("the plan lists reductions over leaves")
+            };
+            let mut parts = parts.into_iter().flatten();
+            if let Some(first) = parts.next() {
+                let first = reduce::first(fold, first);
+                let sum = parts.fold(first, |sum, x| reduce::combine(fold, sum, x));
                 self.global.store(id, Cell::Number(sum));
             }
         }
@@ -175,14 +178,16 @@ impl Run {
     }
 
     fn values(&mut self, id: NodeId, extent: ExtentKind, rows: usize) -> Vec<Matrix> {
-        let count = match extent {
-            ExtentKind::Global => 1,
-            _ => self.tables.len(),
+        let count = if extent.is_shared() {
+            1
+        } else {
+            self.tables.len()
         };
         let one = |at: usize| {
             let columns = match extent {
                 ExtentKind::Leaf => self.inputs.sizes[at],
-                _ => 1,
+                ExtentKind::Pairs | ExtentKind::LeafPairs => self.inputs.examples,
+                ExtentKind::PerLeaf | ExtentKind::Global => 1,
             };
             let Some(table) = self.tables.get_mut(at) else {
                 return self.inputs.full(0.0, [rows, columns]);

@@ -80,6 +80,15 @@ pub(super) fn over_elements(fold: Fold, x: Matrix) -> Matrix {
     }
 }
 
+/// `[B, P] -> [B, B]`: the products of every two rows.
+pub(super) fn gram(x: Matrix) -> Matrix {
+    let [rows, size] = x.dims();
+    if rows == 0 || size == 0 {
+        return Tensor::zeros([rows, rows], (&x.device(), x.dtype()));
+    }
+    x.clone().matmul(x.transpose())
+}
+
 /// The first value of a reduction over leaves.
 pub(super) fn first(fold: Fold, x: Matrix) -> Matrix {
     match fold {

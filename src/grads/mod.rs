@@ -135,7 +135,8 @@ impl PerExampleGrads {
 
     /// Each token as an example of its own: `B T` examples, where every leaf was used T times for each example.
     ///
-    /// A statistic over tokens is another one than over examples: `mean(square(g))` of the two differs as soon as T > 1.
+    /// For gradients built of factors; [`per_token_grads`](crate::per_token_grads) captures them, also of layers that else add the tokens
+    /// of an example up.
     ///
     /// # Errors
     /// A dense leaf, whose tokens are already added up, or leaves that were used different numbers of times.

@@ -1,14 +1,15 @@
 //! `x * scale + shift`, feature by feature: the trained part of every normalization.
 //!
 //! A normalization runs once, with scale 1 and shift 0, and gives `x`; the scale's gradient is then `sum_t d * x`, the shift's
-//! `sum_t d`. Both are as small as the layer's output, so any function of them is cheap.
+//! `sum_t d`. Both come out of the backward operation that computes the gradient of `x` (arXiv 2411.00999), one vector for each
+//! example, so any function of them is cheap. Where tokens are to be kept apart, they are one vector for each token.
 
 use burn::module::Param;
 use burn::tensor::{DType, Device, Tensor};
 
-use super::channels::Features;
+use super::channels::{Features, flat};
 use super::untracked::{trained, untracked};
-use crate::capture::tape::{self, Use};
+use crate::capture::tape::{self, Use, by_token};
 use crate::grads::form::Form;
 
 /// A scale and a shift `[F]`, either of which may be missing.
@@ -21,6 +22,37 @@ pub(super) struct Affine<'a> {
 impl Affine<'_> {
     /// Records `x * scale + shift`, computed in the dtype of `x` and given back in `dtype`.
     pub(super) fn record<const D: usize>(self, x: Tensor<D>, dtype: DType) -> Tensor<D> {
+        let scale = self.scale.filter(|scale| scale.dims()[0] > 1);
+        let any_trained = trained(self.scale).is_some() || trained(self.shift).is_some();
+        match scale {
+            Some(scale) if any_trained && !tape::keeps_tokens_apart() => {
+                self.fused(scale, x).cast(dtype)
+            }
+            _ => self.by_token(x, dtype),
+        }
+    }
+
+    /// One backward operation gives the gradient of `x` and the sums over the tokens.
+    fn fused<const D: usize>(self, scale: &Param<Tensor<1>>, x: Tensor<D>) -> Tensor<D> {
+        let (features, shape, dtype) = (self.features, x.dims(), x.dtype());
+        let value = |p: &Param<Tensor<1>>| features.spread(untracked(p).val().cast(dtype));
+        let used = |p: &Param<Tensor<1>>| trained(Some(p)).map(|p| Use::new(p, Form::Dense));
+        let scale_used = (value(scale), used(scale));
+        let shift_used = match self.shift {
+            Some(shift) => (value(shift), used(shift)),
+            None => (scale_used.0.zeros_like(), None),
+        };
+        let x = match features {
+            Features::Last => by_token(x),
+            Features::Second => flat(x),
+        };
+        let device = scale.val().device();
+        let z = tape::record_affine(x, scale_used, shift_used, &device);
+        crate::model::reshape(z, shape)
+    }
+
+    /// The gradients of every token, `d * x` and `d`.
+    fn by_token<const D: usize>(self, x: Tensor<D>, dtype: DType) -> Tensor<D> {
         let features = self.features;
         let mut uses = Vec::new();
         let mut device: Option<Device> = None;

@@ -20,7 +20,8 @@ use crate::error::Error;
 /// `gamma [num_features]`, `beta [num_features]`; input and output `[B, num_features, ..]`. The axes after the features are tokens.
 ///
 /// # Forms
-/// `gamma` is held as tokens `d * x_hat [B, T, num_features]`, `beta` as tokens `d [B, T, num_features]`.
+/// Both are dense, `gamma` `sum_t d * x_hat [B, num_features]` and `beta` `sum_t d [B, num_features]`; both come out of the backward
+/// operation of the scale and shift. Per token, they are tokens `[B, T, num_features]`.
 ///
 /// # Errors
 /// In training mode [`per_example_grads`](crate::per_example_grads) returns [`Error::MixesExamples`]. The running statistics stay as

@@ -14,7 +14,8 @@ use crate::capture::tape;
 /// `gamma [num_channels]`, `beta [num_channels]`; input and output `[B, num_channels, ..]`. The axes after the channels are tokens.
 ///
 /// # Forms
-/// `gamma` is held as tokens `d * x_hat [B, T, num_channels]`, `beta` as tokens `d [B, T, num_channels]`.
+/// Both are dense, `gamma` `sum_t d * x_hat [B, num_channels]` and `beta` `sum_t d [B, num_channels]`; both come out of the backward
+/// operation of the scale and shift. Per token, they are tokens `[B, T, num_channels]`.
 ///
 /// # Edge cases
 /// | case | what happens |

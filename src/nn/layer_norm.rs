@@ -15,8 +15,8 @@ use crate::error::Error;
 /// `gamma [d_model]`, `beta [d_model]`; input and output `[B, .., d_model]`. The axes between the first and the last are tokens.
 ///
 /// # Forms
-/// `gamma` is held as tokens `d * x_hat [B, T, d_model]`, `beta` as tokens `d [B, T, d_model]`, where `x_hat` is the normalized
-/// input before the scale. The normalization runs once.
+/// Both are dense, `gamma` `sum_t d * x_hat [B, d_model]` and `beta` `sum_t d [B, d_model]`, where `x_hat` is the normalized input
+/// before the scale; both come out of the backward operation of the scale and shift. Per token, they are tokens `[B, T, d_model]`.
 ///
 /// # Edge cases
 /// | case | what happens |

@@ -15,7 +15,8 @@ use crate::error::Error;
 /// `gamma [d_model]`; input and output `[B, .., d_model]`. The axes between the first and the last are tokens.
 ///
 /// # Forms
-/// `gamma` is held as tokens `d * x_hat [B, T, d_model]`.
+/// `gamma` is dense, `sum_t d * x_hat [B, d_model]`, and comes out of the backward operation of the scale; per token, it is tokens
+/// `[B, T, d_model]`.
 ///
 /// # Edge cases
 /// | case | what happens |

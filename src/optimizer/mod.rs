@@ -319,7 +319,8 @@ impl<In: Axis> Optimizer<In> {
         self.engine.set_hyper(name, value.into())
     }
 
-    /// The metrics of the last step by name: one number, or one for each leaf, example or both (leaves outermost). Reads them back
+    /// The metrics of the last step by name: one number, or one for each leaf, example, pair of examples, or leaf and any of them (leaves
+    /// outermost). Reads them back
     /// from the device.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use burn::module::Module;
 use burn::tensor::Tensor;
 
 use super::{Extras, Optimizer, Rejected, Updates};
-use crate::capture::pass::{self, Receive};
+use crate::capture::pass::{self, Receive, Tokens};
 use crate::error::Error;
 use crate::exec::portable::Run;
 use crate::grads::form::Form;
@@ -83,7 +83,7 @@ impl Optimizer {
             let extras = extras.matrices(self.engine.program(), examples, &device)?;
             self.engine.begin(examples, params, extras)
         };
-        let (losses, run) = pass::run(model, &leaves, losses, begin)?;
+        let (losses, run) = pass::run(model, &leaves, Tokens::Joined, losses, begin)?;
         let outputs = self.engine.commit(run);
         Ok((losses, self.publish(leaves, outputs)))
     }

@@ -16,7 +16,6 @@
 //! the [host](pergrad_transforms::program::HostScalars); where the host knows the condition of a `select`, only the branch that
 //! is taken is computed.
 
-use pergrad_transforms::ExtentKind;
 use pergrad_transforms::Program;
 use pergrad_transforms::program::{HostScalars, NodeId, Op};
 
@@ -56,9 +55,9 @@ impl Plan {
                 stages.resize(stage + 1, Stage::default());
             }
             let stage = &mut stages[stage];
-            match (node.op, node.ty.extent) {
-                (Op::OverLeaves(..), _) => stage.over_leaves.push(id),
-                (_, ExtentKind::Global) => stage.once.push(id),
+            match node.op {
+                Op::OverLeaves(..) => stage.over_leaves.push(id),
+                _ if node.ty.extent.is_shared() => stage.once.push(id),
                 _ => stage.each_leaf.push(id),
             }
         }
@@ -80,7 +79,7 @@ pub(crate) fn uses(program: &Program, host: &HostScalars, leaves: usize) -> Vec<
         uses.iter_mut().for_each(|uses| uses[root.index()] += 1);
     }
     for (at, node) in program.nodes().iter().enumerate().rev() {
-        let shared = node.ty.extent == ExtentKind::Global;
+        let shared = node.ty.extent.is_shared();
         if shared && uses.iter().any(|uses| uses[at] > 0) {
             uses.iter_mut().for_each(|uses| uses[at] += 1);
         }

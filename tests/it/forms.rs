@@ -99,20 +99,16 @@ fn optimizer(picked: &[usize]) -> Optimizer {
 
 /// Every way to take norms, and budgets for everything in full, for some rows of a leaf, and for none.
 fn settings() -> impl Strategy<Value = Settings> {
-    let methods = [
+    let methods = vec![
         NormMethod::Auto,
         NormMethod::Ghost,
         NormMethod::Simultaneous,
     ];
-    let budgets = [usize::MAX, 3 * 8 * WEIGHT[1] * 2, 0];
-    (
-        prop::sample::select(&methods),
-        prop::sample::select(&budgets),
-    )
-        .prop_map(|(method, budget)| {
-            let settings = Settings::default().norm_method(method);
-            settings.memory_budget(budget)
-        })
+    let budgets = vec![usize::MAX, 3 * 8 * WEIGHT[1] * 2, 0];
+    (prop::sample::select(methods), prop::sample::select(budgets)).prop_map(|(method, budget)| {
+        let settings = Settings::default().norm_method(method);
+        settings.memory_budget(budget)
+    })
 }
 
 proptest! {

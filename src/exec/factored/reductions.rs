@@ -1,6 +1,6 @@
 //! Reductions of values in factors.
 
-use burn::tensor::{DType, Tensor};
+use burn::tensor::{DType, Int, Tensor};
 use pergrad_transforms::program::{Binary, Fold, Reduction};
 
 use super::super::ops::{Matrix, binary_right};
@@ -86,6 +86,39 @@ impl Factors {
             }
             _ => Err(self),
         }
+    }
+
+    /// `[B, P] -> [B, B]`: the products of every two examples, where those of every two tokens take less than the values in full.
+    pub(in super::super) fn gram(self: Box<Self>) -> Kept<Matrix> {
+        let [examples, size] = self.dims();
+        let tokens = self.form.tokens();
+        let smaller = 2 * examples * tokens * tokens <= size;
+        // As for the ghost norm: the products of tokens that cancel do too.
+        let wide = tokens == 1 || self.form.device().supports_dtype(DType::F64);
+        if self.squared || self.weights.is_some() || !smaller || !wide {
+            return Err(self);
+        }
+        let dtype = self.dtype();
+        let count = examples * tokens;
+        let products = |x: &Tensor<3>| {
+            let x: Matrix = x.clone().reshape([count, x.dims()[2]]);
+            let x = if tokens == 1 { x } else { x.cast(DType::F64) };
+            x.clone().matmul(x.transpose())
+        };
+        let products = match &self.form {
+            Form::Outer { left, right } => products(left) * products(right),
+            Form::Gather { ids, d, .. } => {
+                let row: Tensor<2, Int> = ids.clone().reshape([count, 1]);
+                let column: Tensor<2, Int> = ids.clone().reshape([1, count]);
+                let shape = [count, count];
+                let different = row.expand(shape).not_equal(column.expand(shape));
+                products(d).mask_fill(different, 0.0)
+            }
+            _ => return Err(self),
+        };
+        let products = products.reshape([examples, tokens, count]).sum_dim(1);
+        let products = products.reshape([examples, examples, tokens]).sum_dim(2);
+        Ok(products.reshape([examples, examples]).cast(dtype))
     }
 }
 
