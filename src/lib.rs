@@ -35,6 +35,7 @@
 //! | [`capture`], [`nn`] | where they come from: surgery of the autodiff graph, and the layers that take part in it |
 //! | `plan` | in which order a program is computed, and what is kept for how long |
 //! | `exec`, [`HostRunner`] | computing a plan on burn tensors |
+//! | `kernel` | what is computed of a leaf in one pass |
 //! | `backend` | the operations that burn does not have |
 //! | [`Optimizer`] | a chain with its state, stepping a model |
 
@@ -43,6 +44,7 @@ pub mod capture;
 mod error;
 mod exec;
 pub mod grads;
+mod kernel;
 mod model;
 pub mod nn;
 mod optimizer;

@@ -8,9 +8,10 @@ mod autodiff;
 mod flex;
 mod ops;
 
-use burn::backend::Dispatch;
-use burn::tensor::Tensor;
+use burn::backend::{Dispatch, DispatchTensorKind};
+use burn::tensor::{DType, Tensor};
 
+use crate::kernel::Kernel;
 use ops::GradOps;
 
 /// Passes `x` through; in the backward pass the gradient at this place is announced as the arrival `ticket`. `anchor` is a tracked
@@ -32,4 +33,47 @@ pub(crate) fn affine(
     let (x, anchor) = (x.into_dispatch(), anchor.into_dispatch());
     let (scale, shift) = (scale.into_dispatch(), shift.into_dispatch());
     Tensor::from_dispatch(Dispatch::affine(x, scale, shift, anchor, ticket))
+}
+
+/// Whether the backend of a tensor runs kernels.
+pub(crate) fn runs_kernels(x: &Tensor<2>) -> bool {
+    match x.clone().into_dispatch().kind {
+        #[cfg(feature = "flex")]
+        DispatchTensorKind::Flex(_) => true,
+        #[allow(unreachable_patterns)] // with one backend there is one kind
+        _ => false,
+    }
+}
+
+/// Runs a kernel over B examples and P columns, neither of them 0, of inputs of one dtype, f32 or f64, on a backend that does.
+pub(crate) fn run_kernel(
+    kernel: &Kernel,
+    scalars: &[f64],
+    inputs: Vec<Tensor<2>>,
+    sides: [usize; 2],
+    dtype: DType,
+) -> Vec<Tensor<2>> {
+    #[cfg(feature = "flex")]
+    {
+        use burn::backend::{BackendTensor, DispatchKindConversion, DispatchTensor, Flex};
+        let inputs = inputs.into_iter().map(|input| {
+            let input = <DispatchTensor as DispatchKindConversion<Flex>>::try_into_backend(
+                input.into_dispatch(),
+            );
+            input.expect("asked before").float()
+        });
+        let outputs = flex::kernel::run(kernel, scalars, inputs.collect(), sides, dtype);
+        let outputs = outputs.into_iter().map(|output| {
+            let output = BackendTensor::Float(output);
+            Tensor::from_dispatch(
+                <DispatchTensor as DispatchKindConversion<Flex>>::from_backend(output),
+            )
+        });
+        outputs.collect()
+    }
+    #[cfg(not(feature = "flex"))]
+    {
+        let _ = (kernel, scalars, inputs, sides, dtype);
+        unreachable!("no backend said that it runs kernels")
+    }
 }

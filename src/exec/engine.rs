@@ -148,6 +148,17 @@ impl Engine {
         params: Vec<Matrix>,
         extras: Vec<Matrix>,
     ) -> Result<Run, Error> {
+        let inputs = self.inputs(examples, params, extras)?;
+        let bound = self.bound.as_ref().expect("bound before");
+        Ok(Run::new(inputs, bound.slots.clone()))
+    }
+
+    fn inputs(
+        &self,
+        examples: usize,
+        params: Vec<Matrix>,
+        extras: Vec<Matrix>,
+    ) -> Result<Inputs, Error> {
         self.program.check_batch(examples)?;
         let hypers = self.program.hyper_values(&self.hypers, self.step)?;
         let bound = self.bound.as_ref().expect("bound before");
@@ -161,7 +172,7 @@ impl Engine {
                 selected: &bound.selected,
             },
         );
-        Ok(Run::new(Inputs {
+        Ok(Inputs {
             program: self.program.clone(),
             plan: self.plan.clone(),
             host,
@@ -170,10 +181,9 @@ impl Engine {
             sizes: bound.sizes.clone(),
             params,
             extras,
-            slots: bound.slots.clone(),
             dtype: bound.dtype,
             device: bound.device.clone(),
-        }))
+        })
     }
 
     /// Ends a step whose gradients have all been given.
@@ -185,7 +195,7 @@ impl Engine {
         outputs
     }
 
-    /// Takes one step.
+    /// Takes one step. The state is given away, so that the new one may take its place.
     pub(crate) fn step(
         &mut self,
         examples: usize,
@@ -193,7 +203,9 @@ impl Engine {
         params: Vec<Matrix>,
         extras: Vec<Matrix>,
     ) -> Result<Outputs, Error> {
-        let mut run = self.begin(examples, params, extras)?;
+        let inputs = self.inputs(examples, params, extras)?;
+        let bound = self.bound.as_mut().expect("bound before");
+        let mut run = Run::new(inputs, std::mem::take(&mut bound.slots));
         for (at, form) in grads.into_iter().enumerate() {
             run.leaf(at, form);
         }

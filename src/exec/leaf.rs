@@ -1,4 +1,4 @@
-//! The evaluation of nodes at one leaf, by plain burn operations.
+//! The evaluation of nodes at one leaf, by plain burn operations. [`fused`](super::fused) takes what can wait for a kernel.
 
 use std::rc::Rc;
 
@@ -18,15 +18,19 @@ pub(super) struct Leaf<'a> {
     pub(super) inputs: &'a Inputs,
     pub(super) table: &'a mut Table,
     pub(super) global: Option<&'a mut Table>,
+    /// For each slot, for each leaf or once; each is read once.
+    pub(super) slots: &'a mut [Vec<Option<Matrix>>],
     pub(super) leaf: usize,
+    /// Nodes that wait for a kernel.
+    pub(super) pending: Vec<NodeId>,
 }
 
 impl Leaf<'_> {
-    fn host(&self, id: NodeId) -> Option<f64> {
+    pub(super) fn host(&self, id: NodeId) -> Option<f64> {
         self.inputs.host.get(id, self.leaf)
     }
 
-    fn cell(&mut self, id: NodeId) -> Cell {
+    pub(super) fn cell(&mut self, id: NodeId) -> Cell {
         let own = self.table.take(id);
         let shared = || self.global.as_mut().and_then(|global| global.take(id));
         own.or_else(shared).expect("operands come first")
@@ -64,9 +68,10 @@ impl Leaf<'_> {
             Op::Params => Cell::Number(inputs.cast(&inputs.params[self.leaf])),
             Op::Extra(at) => Cell::Number(inputs.cast(&inputs.extras[at as usize])),
             Op::State(at) => {
-                let slot = &inputs.slots[at as usize];
                 let shared = inputs.program.slots()[at as usize].extent == ExtentKind::Global;
-                Cell::Number(slot[if shared { 0 } else { self.leaf }].clone())
+                let slot = &mut self.slots[at as usize];
+                let value = slot[if shared { 0 } else { self.leaf }].take();
+                Cell::Number(value.expect("a node is computed once"))
             }
             Op::Unary(f, a) => {
                 let x = self.any(a);

@@ -8,6 +8,7 @@ mod cell;
 mod deferred;
 pub(crate) mod engine;
 mod factored;
+mod fused;
 mod host_runner;
 mod leaf;
 mod norms;

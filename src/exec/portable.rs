@@ -1,4 +1,4 @@
-//! The portable executor: a plan by plain burn operations.
+//! The executor: a plan by kernels where the device runs them, else by plain burn operations.
 //!
 //! A step may begin before all gradients are there: each leaf is [given](Run::leaf) when it is complete, its values of the first
 //! stage are computed at once, and what no later stage reads is dropped. The other stages run when the last leaf has come.
@@ -16,6 +16,7 @@ use super::ops::{self, Matrix};
 use super::reduce;
 use super::settings::Settings;
 use super::table::Table;
+use crate::backend::runs_kernels;
 use crate::grads::form::Form;
 use crate::plan::{Plan, Stage, uses};
 
@@ -31,8 +32,6 @@ pub(crate) struct Inputs {
     pub(crate) params: Vec<Matrix>,
     /// For each named input `[B, 1]` or `[1, 1]`.
     pub(crate) extras: Vec<Matrix>,
-    /// For each slot, for each leaf or once: `[1, P]` or `[1, 1]`.
-    pub(crate) slots: Vec<Vec<Matrix>>,
     /// f32 or f64.
     pub(crate) dtype: DType,
     pub(crate) device: Device,
@@ -49,6 +48,10 @@ pub(crate) struct Outputs {
 /// A step under way.
 pub(crate) struct Run {
     inputs: Inputs,
+    /// Whether kernels run on the device.
+    kernels: bool,
+    /// The state, until it is read.
+    slots: Vec<Vec<Option<Matrix>>>,
     tables: Vec<Table>,
     global: Table,
     /// For each reduction over leaves of the stage, for each leaf what it adds. They are added up at the end and in the order of the
@@ -57,12 +60,16 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Begins a step.
-    pub(crate) fn new(inputs: Inputs) -> Self {
+    /// Begins a step from a state: for each slot, for each leaf or once, `[1, P]` or `[1, 1]`. What of it nobody else holds may be
+    /// overwritten.
+    pub(crate) fn new(inputs: Inputs, slots: Vec<Vec<Matrix>>) -> Self {
         let leaves = inputs.sizes.len();
         let tables = uses(&inputs.program, &inputs.host, leaves).into_iter();
         let nodes = inputs.program.nodes().len();
+        let some = |slot: Vec<Matrix>| slot.into_iter().map(Some).collect();
         let mut run = Self {
+            kernels: inputs.params.first().is_some_and(runs_kernels),
+            slots: slots.into_iter().map(some).collect(),
             tables: tables.map(Table::new).collect(),
             global: Table::new(vec![u32::MAX; nodes]),
             folds: Vec::new(),
@@ -109,7 +116,9 @@ impl Run {
                     inputs: &self.inputs,
                     table: &mut self.global,
                     global: None,
+                    slots: &mut self.slots,
                     leaf: 0,
+                    pending: Vec::new(),
                 };
                 let cell = leaf.evaluate(id);
                 self.global.store(id, cell);
@@ -124,15 +133,17 @@ impl Run {
             inputs: &self.inputs,
             table: &mut self.tables[at],
             global: Some(&mut self.global),
+            slots: &mut self.slots,
             leaf: at,
+            pending: Vec::new(),
         };
         for &id in &stage.each_leaf {
             let given = self.inputs.program.node(id).op == Op::Grads;
             if leaf.table.needs(id) && !given && !self.inputs.host.knows(id) {
-                let cell = leaf.evaluate(id);
-                leaf.table.store(id, cell);
+                leaf.visit(id, self.kernels);
             }
         }
+        leaf.flush();
         for (parts, &id) in self.folds.iter_mut().zip(&stage.over_leaves) {
             let Op::OverLeaves(_, operand) = self.inputs.program.node(id).op else {
                 unreachable!("the plan lists reductions over leaves")
@@ -196,7 +207,9 @@ impl Run {
                 inputs: &self.inputs,
                 table,
                 global: Some(&mut self.global),
+                slots: &mut self.slots,
                 leaf: at,
+                pending: Vec::new(),
             };
             ops::expand(leaf.number(id), [rows, columns])
         };

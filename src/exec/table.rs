@@ -24,6 +24,11 @@ impl Table {
         self.uses[id.index()] > 0
     }
 
+    /// How often the node will be read.
+    pub(super) fn uses(&self, id: NodeId) -> u32 {
+        self.uses[id.index()]
+    }
+
     pub(super) fn store(&mut self, id: NodeId, cell: Cell) {
         if self.needs(id) {
             self.cells[id.index()] = Some(cell);
@@ -39,5 +44,16 @@ impl Table {
         } else {
             self.cells[id.index()].clone()
         }
+    }
+
+    /// The value, if it is here.
+    pub(super) fn peek(&self, id: NodeId) -> Option<&Cell> {
+        self.cells[id.index()].as_ref()
+    }
+
+    /// One use less of a value that is not here yet.
+    pub(super) fn release(&mut self, id: NodeId) {
+        let uses = &mut self.uses[id.index()];
+        *uses = uses.saturating_sub(1);
     }
 }

@@ -1,6 +1,7 @@
 //! Flex, burn's CPU backend.
 
 mod affine;
+pub(crate) mod kernel;
 
 use burn::backend::Flex;
 

@@ -1,0 +1,113 @@
+//! In which order the instructions of a kernel run over a tile.
+
+use super::{Code, Kernel, Reach, Reg};
+
+/// One run over the rows of a tile, and what is computed once before it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sweep {
+    /// Computed once: numbers, and columns that depend on earlier sweeps.
+    pub(crate) once: Vec<Reg>,
+    /// Computed for every row.
+    pub(crate) each_row: Vec<Reg>,
+    /// Reductions over the examples, complete after the last row.
+    pub(crate) over_examples: Vec<Reg>,
+    /// Reductions over the elements of every row.
+    pub(crate) over_elements: Vec<Reg>,
+    /// Outputs `[B, P]` of every row.
+    pub(crate) stores: Vec<Reg>,
+}
+
+/// The sweeps of a kernel. The last one may have no rows to run over.
+///
+/// What a row needs of an earlier sweep is computed again: it is cheaper than to keep `[B, P]`.
+pub(crate) fn sweeps(kernel: &Kernel) -> Vec<Sweep> {
+    let levels = levels(kernel);
+    let count = levels.iter().max().map_or(0, |level| level + 1);
+    let mut sweeps = vec![Sweep::default(); count];
+    for (at, instruction) in kernel.code.iter().enumerate() {
+        let reg = Reg(u16::try_from(at).expect("positions of a kernel"));
+        let level = levels[at];
+        match instruction.code {
+            // Its level is that of its result; it is taken one sweep before.
+            Code::OverExamples(..) => sweeps[level - 1].over_examples.push(reg),
+            Code::OverElements(_, x) if kernel.at(x).reach.has_rows() => {
+                sweeps[level].over_elements.push(reg);
+            }
+            // Of a row that is computed once.
+            Code::OverElements(..) => sweeps[level].once.push(reg),
+            _ if !instruction.reach.has_rows() => sweeps[level].once.push(reg),
+            _ => {}
+        }
+        if instruction.reach == Reach::Full && kernel.outputs.contains(&reg) {
+            sweeps[level].stores.push(reg);
+        }
+    }
+    for sweep in &mut sweeps {
+        let mut needed = vec![false; kernel.code.len()];
+        let reductions = sweep.over_examples.iter().chain(&sweep.over_elements);
+        for reg in reductions.flat_map(|&reg| kernel.at(reg).code.operands()) {
+            needed[reg.index()] = true;
+        }
+        for reg in &sweep.stores {
+            needed[reg.index()] = true;
+        }
+        for at in (0..kernel.code.len()).rev() {
+            let instruction = kernel.code[at];
+            if needed[at] && instruction.reach.has_rows() {
+                for operand in instruction.code.operands() {
+                    needed[operand.index()] = true;
+                }
+            }
+        }
+        let rows = (0..kernel.code.len()).filter(|&at| needed[at]);
+        let rows = rows.filter(|&at| kernel.code[at].reach.has_rows());
+        let rows = rows.map(|at| Reg(u16::try_from(at).expect("positions of a kernel")));
+        sweep.each_row = rows.collect();
+    }
+    sweeps
+}
+
+/// After how many sweeps each result is known.
+fn levels(kernel: &Kernel) -> Vec<usize> {
+    let mut levels: Vec<usize> = Vec::with_capacity(kernel.code.len());
+    for instruction in &kernel.code {
+        let operands = instruction.code.operands();
+        let level = operands.map(|reg| levels[reg.index()]).max().unwrap_or(0);
+        let ends = usize::from(matches!(instruction.code, Code::OverExamples(..)));
+        levels.push(level + ends);
+    }
+    levels
+}
+
+#[cfg(test)]
+mod tests {
+    use pergrad_transforms::program::{Fold, Reduction, Unary};
+
+    use super::super::Builder;
+    use super::*;
+
+    #[test]
+    fn four_statistics_are_one_sweep_and_the_variance_one_more() {
+        let mut builder = Builder::default();
+        let g = builder.input([8, 100], [8, 100]);
+        let square = builder.push(Code::Unary(Unary::Square, g));
+        let sign = builder.push(Code::Unary(Unary::Sign, g));
+        let outputs = [g, square, sign].map(|x| builder.over_examples(Reduction::Mean, x, 8));
+        let norms = builder.over_elements(Fold::Sum, square);
+        let (kernel, scalars) = builder.finish([&outputs[..], &[norms]].concat());
+        let found = sweeps(&kernel);
+        assert_eq!(found.len(), 2, "the second one divides by B");
+        assert_eq!(found[0].over_examples.len(), 3);
+        assert_eq!(found[0].over_elements, [norms]);
+        assert!(found[1].each_row.is_empty());
+        assert_eq!(scalars, [8.0]);
+
+        let mut builder = Builder::default();
+        let g = builder.input([8, 100], [8, 100]);
+        let variance = builder.over_examples(Reduction::Variance { ddof: 1 }, g, 8);
+        let (kernel, _) = builder.finish(vec![variance]);
+        let found = sweeps(&kernel);
+        assert_eq!(found.len(), 3);
+        assert!(!found[1].each_row.is_empty() && found[2].each_row.is_empty());
+    }
+}
