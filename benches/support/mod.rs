@@ -40,14 +40,14 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 /// One measurement.
-pub struct Row {
+pub(crate) struct Row {
     name: String,
     seconds: f64,
     peak: usize,
 }
 
 /// Measures, and prints a table at the end.
-pub struct Bench {
+pub(crate) struct Bench {
     criterion: Criterion,
     results: PathBuf,
     filter: Option<String>,
@@ -56,7 +56,7 @@ pub struct Bench {
 
 impl Bench {
     /// A table whose first two columns have these names. The first argument of the command line that is no option is a filter.
-    pub fn new(columns: [&str; 2]) -> Self {
+    pub(crate) fn new(columns: [&str; 2]) -> Self {
         let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
         let results = PathBuf::from(target).join("criterion");
         let criterion = Criterion::default()
@@ -77,12 +77,12 @@ impl Bench {
     }
 
     /// Whether the command line asks for these measurements.
-    pub fn wants(&self, name: &str) -> bool {
+    pub(crate) fn wants(&self, name: &str) -> bool {
         self.filter.as_ref().is_none_or(|part| name.contains(part))
     }
 
     /// The median time and the peak memory above what was there before.
-    pub fn measure(&mut self, group: &str, name: &str, run: &mut dyn FnMut()) -> Row {
+    pub(crate) fn measure(&mut self, group: &str, name: &str, run: &mut dyn FnMut()) -> Row {
         run(); // what is allocated once is not the step's
         let before = LIVE.load(Ordering::Relaxed);
         PEAK.store(before, Ordering::Relaxed);
@@ -106,7 +106,7 @@ impl Bench {
     }
 
     /// Adds the rows of a group to the table, as ratios to the first of them.
-    pub fn report(&mut self, group: &str, rows: Vec<Row>) {
+    pub(crate) fn report(&mut self, group: &str, rows: Vec<Row>) {
         let (base, base_peak) = (rows[0].seconds, rows[0].peak);
         for (at, row) in rows.iter().enumerate() {
             self.table.push(format!(
@@ -122,7 +122,7 @@ impl Bench {
     }
 
     /// Prints the table.
-    pub fn finish(self) {
+    pub(crate) fn finish(self) {
         println!("\n{}", self.table.join("\n"));
     }
 }

@@ -10,6 +10,7 @@ use pergrad_transforms::{Dtype, ExtentKind, Hyper, ParamTree, Program, State};
 use super::ops::Matrix;
 use super::portable::{Inputs, Outputs, Run};
 use super::settings::Settings;
+use super::trace::{self, Event};
 use crate::capture::numbers;
 use crate::error::Error;
 use crate::grads::form::Form;
@@ -24,6 +25,8 @@ pub(crate) struct Engine {
     hypers: Vec<Hyper>,
     step: u64,
     bound: Option<Bound>,
+    /// What the last step computed how.
+    events: Vec<Event>,
 }
 
 /// What belongs to one model: found once, kept as long as its leaves stay the same.
@@ -47,6 +50,7 @@ impl Engine {
             program: Arc::new(program),
             step: 0,
             bound: None,
+            events: Vec::new(),
         }
     }
 
@@ -191,6 +195,7 @@ impl Engine {
         let mut outputs = run.finish();
         let bound = self.bound.as_mut().expect("bound before");
         bound.slots = std::mem::take(&mut outputs.slots);
+        self.events = std::mem::take(&mut outputs.events);
         self.step = self.step.saturating_add(1);
         outputs
     }
@@ -210,6 +215,18 @@ impl Engine {
             run.leaf(at, form);
         }
         Ok(self.commit(run))
+    }
+
+    /// What the last step computed how; nothing before the first.
+    pub(crate) fn explain(&self) -> Option<String> {
+        let bound = self.bound.as_ref()?;
+        let bytes = bound.dtype.size();
+        Some(trace::text(&self.program, &bound.tree, bytes, &self.events))
+    }
+
+    /// How many passes over leaves the last step took.
+    pub(crate) fn passes(&self) -> usize {
+        trace::kernels(&self.events)
     }
 
     /// The value of a hyper-parameter at the coming step.

@@ -12,6 +12,7 @@ use pergrad_transforms::program::{NodeId, Op};
 use super::cell::Cell;
 use super::leaf::Leaf;
 use super::ops::Matrix;
+use super::trace::{Event, How, Moved};
 use crate::backend::run_kernel;
 use crate::kernel::{Builder, Code, Reg};
 
@@ -30,8 +31,31 @@ impl Leaf<'_> {
                 return;
             }
         }
+        let how = self.how(id);
         let cell = self.evaluate(id);
         self.table.store(id, cell);
+        let is_input = self.inputs.program.node(id).op.operands().next().is_none();
+        if !is_input {
+            let leaf = Some(self.leaf);
+            self.events.push(Event::Node {
+                leaf,
+                how,
+                node: id,
+            });
+        }
+    }
+
+    /// How burn's operations will compute a node.
+    fn how(&self, id: NodeId) -> How {
+        let mut how = How::Plain;
+        for x in self.operands(id) {
+            match self.table.peek(x) {
+                Some(Cell::Deferred(_) | Cell::DeferredMask(_)) => return How::Tiles,
+                Some(Cell::Factors(_)) => how = How::Factors,
+                _ => {}
+            }
+        }
+        how
     }
 
     fn can_wait(&self, id: NodeId) -> bool {
@@ -135,13 +159,16 @@ impl Leaf<'_> {
         let results = if outputs.is_empty() {
             Vec::new()
         } else {
-            run_kernel(
-                &kernel,
-                &scalars,
-                tensors.collect(),
-                sides,
-                self.inputs.dtype,
-            )
+            let tensors: Vec<Matrix> = tensors.collect();
+            let read = Moved::of(&tensors);
+            let results = run_kernel(&kernel, &scalars, tensors, sides, self.inputs.dtype);
+            self.events.push(Event::Kernel {
+                leaf: self.leaf,
+                nodes: pending.clone(),
+                read,
+                written: Moved::of(&results),
+            });
+            results
         };
         for id in needed {
             let value = match given.remove(&id) {

@@ -12,6 +12,7 @@ use super::ops::{self, Mask, Matrix};
 use super::portable::Inputs;
 use super::reduce;
 use super::table::Table;
+use super::trace::Event;
 
 /// One leaf, or (without `global`) what all leaves share.
 pub(super) struct Leaf<'a> {
@@ -23,6 +24,8 @@ pub(super) struct Leaf<'a> {
     pub(super) leaf: usize,
     /// Nodes that wait for a kernel.
     pub(super) pending: Vec<NodeId>,
+    /// What has been computed how.
+    pub(super) events: &'a mut Vec<Event>,
 }
 
 impl Leaf<'_> {

@@ -17,6 +17,7 @@ pub(crate) mod portable;
 mod reduce;
 mod settings;
 mod table;
+pub(crate) mod trace;
 
 pub(crate) use norms::sq_norms;
 

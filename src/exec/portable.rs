@@ -16,6 +16,7 @@ use super::ops::{self, Matrix};
 use super::reduce;
 use super::settings::Settings;
 use super::table::Table;
+use super::trace::{Event, How};
 use crate::backend::runs_kernels;
 use crate::grads::form::Form;
 use crate::plan::{Plan, Stage, uses};
@@ -43,6 +44,8 @@ pub(crate) struct Outputs {
     pub(crate) outputs: Vec<Vec<Matrix>>,
     /// For each slot, for each leaf or once.
     pub(crate) slots: Vec<Vec<Matrix>>,
+    /// What was computed how.
+    pub(crate) events: Vec<Event>,
 }
 
 /// A step under way.
@@ -57,6 +60,7 @@ pub(crate) struct Run {
     /// For each reduction over leaves of the stage, for each leaf what it adds. They are added up at the end and in the order of the
     /// leaves, so that the order in which gradients come changes no rounding.
     folds: Vec<Vec<Option<Matrix>>>,
+    events: Vec<Event>,
 }
 
 impl Run {
@@ -73,6 +77,7 @@ impl Run {
             tables: tables.map(Table::new).collect(),
             global: Table::new(vec![u32::MAX; nodes]),
             folds: Vec::new(),
+            events: Vec::new(),
             inputs,
         };
         run.begin_stage(0);
@@ -82,10 +87,16 @@ impl Run {
     /// Takes the gradients of a leaf: B rows of P elements, or one row of aggregated gradients, of any float dtype. Each leaf once.
     pub(crate) fn leaf(&mut self, at: usize, grads: Form) {
         let inputs = &self.inputs;
+        let form = grads.describe();
         if let Some(id) = inputs.plan.grads
             && self.tables[at].needs(id)
         {
             let cell = factored::read(grads, inputs.dtype, &inputs.settings);
+            let held = match &cell {
+                Cell::Factors(_) => form,
+                _ => "in full".to_owned(),
+            };
+            self.events.push(Event::Given { leaf: at, held });
             self.tables[at].store(id, cell);
         }
         self.stage_of_leaf(0, at);
@@ -119,9 +130,17 @@ impl Run {
                     slots: &mut self.slots,
                     leaf: 0,
                     pending: Vec::new(),
+                    events: &mut self.events,
                 };
                 let cell = leaf.evaluate(id);
                 self.global.store(id, cell);
+                if self.inputs.program.node(id).op.operands().next().is_some() {
+                    self.events.push(Event::Node {
+                        leaf: None,
+                        how: How::Plain,
+                        node: id,
+                    });
+                }
             }
         }
     }
@@ -136,6 +155,7 @@ impl Run {
             slots: &mut self.slots,
             leaf: at,
             pending: Vec::new(),
+            events: &mut self.events,
         };
         for &id in &stage.each_leaf {
             let given = self.inputs.program.node(id).op == Op::Grads;
@@ -185,7 +205,11 @@ impl Run {
         let slots = program.slots().iter();
         let slots = slots.map(|slot| self.values(slot.next, slot.extent, 1));
         let slots = slots.collect();
-        Outputs { outputs, slots }
+        Outputs {
+            outputs,
+            slots,
+            events: self.events,
+        }
     }
 
     fn values(&mut self, id: NodeId, extent: ExtentKind, rows: usize) -> Vec<Matrix> {
@@ -210,6 +234,7 @@ impl Run {
                 slots: &mut self.slots,
                 leaf: at,
                 pending: Vec::new(),
+                events: &mut self.events,
             };
             ops::expand(leaf.number(id), [rows, columns])
         };

@@ -298,6 +298,34 @@ impl<In: Axis> Optimizer<In> {
         self.engine.program()
     }
 
+    /// What the last step did, and how: for each leaf which operations of the [program](Self::program) ran together in one pass over it,
+    /// how many tensors and bytes that pass read and wrote, and what was taken from factors. Empty before the first step.
+    ///
+    /// # Example
+    /// ```
+    /// use burn::nn::LinearConfig;
+    /// use burn::optim::GradientsParams;
+    /// use burn::tensor::{Device, Tensor};
+    /// use pergrad::prelude::*;
+    ///
+    /// let device = Device::default().autodiff();
+    /// let model = LinearConfig::new(3, 1).with_bias(false).init(&device);
+    /// let grads = model.forward(Tensor::<2>::ones([8, 3], &device)).mean().backward();
+    /// let grads = GradientsParams::from_grads(grads, &model);
+    /// let mut optimizer = pergrad::Optimizer::aggregated(adam(0.1)).unwrap();
+    /// optimizer.step(model, grads).unwrap();
+    /// assert!(optimizer.explain().contains("leaf `weight` [3, 1], gradients in full\n  one pass, reads 3 (36 B), writes 3 (36 B)"));
+    /// ```
+    pub fn explain(&self) -> String {
+        self.engine.explain().unwrap_or_default()
+    }
+
+    /// In how many passes over leaves the last step was computed: one for each leaf, where nothing crosses leaves and the device runs
+    /// [kernels](crate#the-map-of-the-house).
+    pub fn passes(&self) -> usize {
+        self.engine.passes()
+    }
+
     /// How many steps have been taken.
     pub fn steps_taken(&self) -> u64 {
         self.engine.steps_taken()

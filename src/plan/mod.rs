@@ -41,20 +41,12 @@ pub(crate) struct Stage {
 impl Plan {
     /// Cuts a program into stages.
     pub(crate) fn new(program: &Program) -> Self {
-        let mut stage_of = vec![0_usize; program.nodes().len()];
-        let mut stages = vec![Stage::default()];
+        let stage_of = late(program, &early(program));
+        let count = stage_of.iter().max().map_or(1, |last| last + 1);
+        let mut stages = vec![Stage::default(); count];
         for (at, node) in program.nodes().iter().enumerate() {
             let id = node_id(at);
-            let operands = node.op.operands().map(|operand| {
-                let crosses = matches!(program.node(operand).op, Op::OverLeaves(..));
-                stage_of[operand.index()] + usize::from(crosses)
-            });
-            let stage = operands.max().unwrap_or(0);
-            stage_of[at] = stage;
-            if stages.len() <= stage {
-                stages.resize(stage + 1, Stage::default());
-            }
-            let stage = &mut stages[stage];
+            let stage = &mut stages[stage_of[at]];
             match node.op {
                 Op::OverLeaves(..) => stage.over_leaves.push(id),
                 _ if node.ty.extent.is_shared() => stage.once.push(id),
@@ -67,6 +59,44 @@ impl Plan {
             grads: grads.map(node_id),
         }
     }
+}
+
+/// The first stage in which each node can be computed.
+fn early(program: &Program) -> Vec<usize> {
+    let mut stage_of: Vec<usize> = Vec::with_capacity(program.nodes().len());
+    for node in program.nodes() {
+        let operands = node.op.operands().map(|operand| {
+            let crosses = matches!(program.node(operand).op, Op::OverLeaves(..));
+            stage_of[operand.index()] + usize::from(crosses)
+        });
+        stage_of.push(operands.max().unwrap_or(0));
+    }
+    stage_of
+}
+
+/// The stage in which each node is computed: a reduction as early as it can be, since it is smaller than what it reads, and
+/// everything else when it is first read, so that it need not be kept.
+fn late(program: &Program, early: &[usize]) -> Vec<usize> {
+    let mut stage_of = vec![usize::MAX; early.len()];
+    for (at, node) in program.nodes().iter().enumerate().rev() {
+        let reduces = matches!(
+            node.op,
+            Op::OverExamples(..)
+                | Op::OverElements(..)
+                | Op::OverLeaves(..)
+                | Op::Gram(_)
+                | Op::OverPairs(..)
+        );
+        if reduces || stage_of[at] == usize::MAX {
+            stage_of[at] = early[at];
+        }
+        let stage = stage_of[at];
+        for operand in node.op.operands() {
+            let first = &mut stage_of[operand.index()];
+            *first = stage.min(*first);
+        }
+    }
+    stage_of
 }
 
 /// How often each node is read, for each leaf, counting only what is computed: 0 for a node that nobody needs there.

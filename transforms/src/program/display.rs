@@ -141,6 +141,22 @@ impl Program {
         super::graph::prune(rule).body()
     }
 
+    /// The text of one operation, `"%3 = mean_B %2"`, or of an input, as they stand in the whole.
+    pub fn text_of(&self, id: NodeId) -> String {
+        let mut names = vec![usize::MAX; self.nodes.len()];
+        let computed = self.nodes.iter().enumerate();
+        let computed = computed.filter(|(_, node)| !is_inline(node.op));
+        for (name, (at, _)) in computed.enumerate() {
+            names[at] = name;
+        }
+        let value = self.operand(id, &names);
+        if is_inline(self.node(id).op) {
+            return value;
+        }
+        let text = self.expression(id, &names);
+        format!("{value} = {text} : {}", self.node(id).ty)
+    }
+
     /// The text after the hyper-parameters.
     fn body(&self) -> String {
         let mut out = String::new();
