@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param, ParamId};
 use burn::tensor::container::TensorContainer;
-use burn::tensor::{DType, Tensor};
+use burn::tensor::{DType, GradientCheckpointingStrategy, Tensor};
 use pergrad_transforms::{Dtype, LeafInfo, ParamTree};
 
 use crate::error::Error;
@@ -122,48 +122,106 @@ pub(crate) fn rows<M: Module>(model: &M, leaves: &ModelLeaves) -> Vec<Tensor<2>>
         .collect()
 }
 
-/// Replaces each leaf `p` by `change(leaf, p)`, both without autodiff, and gives it back the autodiff it had. The places of a tied
-/// parameter get one tensor, so that its uses still add up to one gradient.
-pub(crate) fn map_leaves<M: Module>(
+/// A model whose leaves have been taken out: nobody else need hold their values while they change.
+pub(crate) struct Emptied<M> {
     model: M,
-    change: impl Fn(ParamId, Tensor<1>) -> Option<Tensor<1>>,
-) -> M {
-    struct Change<F> {
-        change: F,
-        done: TensorContainer<ParamId>,
+    leaves: ModelLeaves,
+    /// For each leaf how it was tracked.
+    tracked: Vec<Tracking>,
+}
+
+#[derive(Clone, Copy)]
+struct Tracking {
+    autodiff: bool,
+    required: bool,
+    strategy: Option<GradientCheckpointingStrategy>,
+}
+
+/// Takes the values of the leaves out of a model, as rows `[1, P]` without autodiff.
+pub(crate) fn take_rows<M: Module>(model: M, leaves: &ModelLeaves) -> (Emptied<M>, Vec<Tensor<2>>) {
+    struct Take<'a> {
+        leaves: &'a ModelLeaves,
+        taken: Vec<Option<(Tensor<2>, Tracking)>>,
     }
-    impl<F: Fn(ParamId, Tensor<1>) -> Option<Tensor<1>>> ModuleMapper for Change<F> {
+    impl ModuleMapper for Take<'_> {
         fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-            let (id, value, mapper) = param.consume();
-            if let Some(done) = self.done.get::<Tensor<D>>(&id) {
-                return Param::from_mapped_value(id, done, mapper);
-            }
-            let strategy = value.gradient_checkpointing_strategy();
-            let (tracked, autodiff) = (value.is_require_grad(), value.is_autodiff());
-            let dims = value.dims();
-            let inner = value.clone().inner();
-            let size = dims.iter().product();
-            let Some(changed) = (self.change)(id, reshape(inner, [size])) else {
-                return Param::from_mapped_value(id, value, mapper);
+            let Some(at) = self.leaves.position(param.id) else {
+                return param;
             };
-            let mut changed: Tensor<D> = reshape(changed, dims);
-            if autodiff {
-                changed = changed.autodiff();
-                if let Some(strategy) = strategy {
-                    changed = changed.with_gradient_checkpointing_strategy(strategy);
-                }
-            }
-            if tracked {
-                changed = changed.require_grad();
-            }
-            self.done.register(id, changed.clone());
-            Param::from_mapped_value(id, changed, mapper)
+            let (id, value, mapper) = param.consume();
+            let tracking = Tracking {
+                autodiff: value.is_autodiff(),
+                required: value.is_require_grad(),
+                strategy: value.gradient_checkpointing_strategy(),
+            };
+            let nothing = Tensor::empty([1; D], (&value.device(), value.dtype()));
+            let size = value.shape().num_elements();
+            self.taken[at].get_or_insert_with(|| (reshape(value.inner(), [1, size]), tracking));
+            Param::from_mapped_value(id, nothing, mapper)
         }
     }
-    model.map(&mut Change {
-        change,
-        done: TensorContainer::new(),
-    })
+    let mut take = Take {
+        leaves,
+        taken: vec![None; leaves.ids.len()],
+    };
+    let model = model.map(&mut take);
+    let taken = take.taken.into_iter();
+    let (rows, tracked) = taken
+        .map(|entry| entry.expect("the leaves are of this model"))
+        .unzip();
+    let emptied = Emptied {
+        model,
+        leaves: leaves.clone(),
+        tracked,
+    };
+    (emptied, rows)
+}
+
+impl<M: Module> Emptied<M> {
+    /// Puts rows `[1, P]` in the place of what was taken, rounded to the dtype of the leaf, with the autodiff that it had. The places of
+    /// a tied parameter get one tensor, so that its uses still add up to one gradient.
+    pub(crate) fn fill(self, rows: Vec<Tensor<2>>) -> M {
+        struct Fill<'a> {
+            leaves: &'a ModelLeaves,
+            tracked: &'a [Tracking],
+            rows: Vec<Option<Tensor<2>>>,
+            done: TensorContainer<ParamId>,
+        }
+        impl ModuleMapper for Fill<'_> {
+            fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+                let Some(at) = self.leaves.position(param.id) else {
+                    return param;
+                };
+                let (id, nothing, mapper) = param.consume();
+                if let Some(done) = self.done.get::<Tensor<D>>(&id) {
+                    return Param::from_mapped_value(id, done, mapper);
+                }
+                let (row, tracking) = (self.rows[at].take(), self.tracked[at]);
+                let shape = &self.leaves.tree.leaves()[at].shape;
+                let shape: [usize; D] = shape[..].try_into().expect("the rank of the leaf");
+                let row = row.expect("each leaf once").cast(nothing.dtype());
+                let mut value: Tensor<D> = reshape(row, shape);
+                if tracking.autodiff {
+                    value = value.autodiff();
+                    if let Some(strategy) = tracking.strategy {
+                        value = value.with_gradient_checkpointing_strategy(strategy);
+                    }
+                }
+                if tracking.required {
+                    value = value.require_grad();
+                }
+                self.done.register(id, value.clone());
+                Param::from_mapped_value(id, value, mapper)
+            }
+        }
+        let rows = rows.into_iter().map(Some).collect();
+        self.model.map(&mut Fill {
+            leaves: &self.leaves,
+            tracked: &self.tracked,
+            rows,
+            done: TensorContainer::new(),
+        })
+    }
 }
 
 /// Another shape of as many elements. burn's own reshape reads a 0 as "this axis as it was".

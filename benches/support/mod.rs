@@ -88,7 +88,7 @@ impl Bench {
         PEAK.store(before, Ordering::Relaxed);
         run();
         let peak = PEAK.load(Ordering::Relaxed) - before;
-        let folder = |name: &str| name.replace([' ', ',', '+', '/'], "_");
+        let folder = |name: &str| name.replace([' ', ',', '+', '/', ':'], "_");
         let (group, id) = (folder(group), folder(name));
         self.criterion
             .benchmark_group(group.clone())

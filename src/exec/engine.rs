@@ -5,7 +5,7 @@ use std::sync::Arc;
 use burn::tensor::{DType, Device, TensorData};
 use pergrad_transforms::program::{HostInputs, HostScalars, Number};
 use pergrad_transforms::state::{SlotState, VERSION};
-use pergrad_transforms::{Dtype, ExtentKind, Hyper, ParamTree, Program, State};
+use pergrad_transforms::{AxisKind, Dtype, ExtentKind, Hyper, ParamTree, Program, State};
 
 use super::ops::Matrix;
 use super::portable::{Inputs, Outputs, Run};
@@ -21,12 +21,22 @@ use crate::plan::Plan;
 pub(crate) struct Engine {
     program: Arc<Program>,
     plan: Arc<Plan>,
+    /// The same with the updates added to the parameters, if it has updates of leaves.
+    applied: Option<(Arc<Program>, Arc<Plan>)>,
     pub(crate) settings: Settings,
     hypers: Vec<Hyper>,
     step: u64,
     bound: Option<Bound>,
     /// What the last step computed how.
     events: Vec<Event>,
+}
+
+/// What a step gives for each leaf.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    Updates,
+    /// The parameters after the updates.
+    Parameters,
 }
 
 /// What belongs to one model: found once, kept as long as its leaves stay the same.
@@ -43,7 +53,13 @@ struct Bound {
 
 impl Engine {
     pub(crate) fn new(program: Program) -> Self {
+        let applied = (program.output() == AxisKind::Aggregated).then(|| {
+            let applied = program.applied();
+            let plan = Plan::new(&applied);
+            (Arc::new(applied), Arc::new(plan))
+        });
         Self {
+            applied,
             plan: Arc::new(Plan::new(&program)),
             settings: Settings::default(),
             hypers: program.hypers().iter().map(|h| h.value.clone()).collect(),
@@ -145,20 +161,10 @@ impl Engine {
         slots.collect()
     }
 
-    /// Begins a step over the bound leaves. Everything that can fail does so here; nothing changes before [`Self::commit`].
-    pub(crate) fn begin(
+    /// What a step over the bound leaves reads. Everything that can fail does so here; nothing changes before [`Self::commit`].
+    pub(crate) fn inputs(
         &self,
-        examples: usize,
-        params: Vec<Matrix>,
-        extras: Vec<Matrix>,
-    ) -> Result<Run, Error> {
-        let inputs = self.inputs(examples, params, extras)?;
-        let bound = self.bound.as_ref().expect("bound before");
-        Ok(Run::new(inputs, bound.slots.clone()))
-    }
-
-    fn inputs(
-        &self,
+        result: Wanted,
         examples: usize,
         params: Vec<Matrix>,
         extras: Vec<Matrix>,
@@ -166,8 +172,12 @@ impl Engine {
         self.program.check_batch(examples)?;
         let hypers = self.program.hyper_values(&self.hypers, self.step)?;
         let bound = self.bound.as_ref().expect("bound before");
+        let (program, plan) = match (result, &self.applied) {
+            (Wanted::Parameters, Some((program, plan))) => (program, plan),
+            _ => (&self.program, &self.plan),
+        };
         let host = HostScalars::compute(
-            &self.program,
+            program,
             &HostInputs {
                 step: self.step,
                 batch: examples,
@@ -177,8 +187,8 @@ impl Engine {
             },
         );
         Ok(Inputs {
-            program: self.program.clone(),
-            plan: self.plan.clone(),
+            program: program.clone(),
+            plan: plan.clone(),
             host,
             settings: self.settings,
             examples,
@@ -188,6 +198,12 @@ impl Engine {
             dtype: bound.dtype,
             device: bound.device.clone(),
         })
+    }
+
+    /// Begins a step that may still be given up.
+    pub(crate) fn begin(&self, inputs: Inputs) -> Run {
+        let bound = self.bound.as_ref().expect("bound before");
+        Run::new(inputs, bound.slots.clone())
     }
 
     /// Ends a step whose gradients have all been given.
@@ -201,27 +217,23 @@ impl Engine {
     }
 
     /// Takes one step. The state is given away, so that the new one may take its place.
-    pub(crate) fn step(
-        &mut self,
-        examples: usize,
-        grads: Vec<Form>,
-        params: Vec<Matrix>,
-        extras: Vec<Matrix>,
-    ) -> Result<Outputs, Error> {
-        let inputs = self.inputs(examples, params, extras)?;
+    pub(crate) fn step(&mut self, inputs: Inputs, grads: Vec<Form>) -> Outputs {
         let bound = self.bound.as_mut().expect("bound before");
         let mut run = Run::new(inputs, std::mem::take(&mut bound.slots));
         for (at, form) in grads.into_iter().enumerate() {
             run.leaf(at, form);
         }
-        Ok(self.commit(run))
+        self.commit(run)
     }
 
     /// What the last step computed how; nothing before the first.
     pub(crate) fn explain(&self) -> Option<String> {
         let bound = self.bound.as_ref()?;
         let bytes = bound.dtype.size();
-        Some(trace::text(&self.program, &bound.tree, bytes, &self.events))
+        let applied = self.applied.as_ref();
+        // The applied program is the other one and a node more.
+        let program = applied.map_or(&self.program, |(applied, _)| applied);
+        Some(trace::text(program, &bound.tree, bytes, &self.events))
     }
 
     /// How many passes over leaves the last step took.

@@ -4,7 +4,7 @@ use burn::tensor::{DType, Device};
 use pergrad_transforms::runner::{HostTensor, Runner, StepInput, StepOutput};
 use pergrad_transforms::{AxisKind, ParamTree, Program};
 
-use super::engine::{Engine, matrix};
+use super::engine::{Engine, Wanted, matrix};
 use super::ops::Matrix;
 use crate::capture::numbers;
 use crate::error::Error;
@@ -113,7 +113,10 @@ impl HostRunner {
         let (_, params) = self.matrices(AxisKind::Aggregated, true, &input.params)?;
         let extras = self.extras(input, examples)?;
         let grads: Vec<Form> = grads.into_iter().map(Form::Dense).collect();
-        let results = self.engine.step(examples, grads, params, extras)?;
+        let inputs = self
+            .engine
+            .inputs(Wanted::Updates, examples, params, extras)?;
+        let results = self.engine.step(inputs, grads);
         let program = self.engine.program();
         let mut output = StepOutput::default();
         let per_example = program.output() == AxisKind::PerExample;

@@ -21,6 +21,8 @@ pub(super) struct Leaf<'a> {
     pub(super) global: Option<&'a mut Table>,
     /// For each slot, for each leaf or once; each is read once.
     pub(super) slots: &'a mut [Vec<Option<Matrix>>],
+    /// For each leaf; each is read once.
+    pub(super) params: &'a mut [Option<Matrix>],
     pub(super) leaf: usize,
     /// Nodes that wait for a kernel.
     pub(super) pending: Vec<NodeId>,
@@ -68,8 +70,11 @@ impl Leaf<'_> {
     pub(super) fn evaluate(&mut self, id: NodeId) -> Cell {
         let inputs = self.inputs;
         match inputs.program.node(id).op {
-            Op::Params => Cell::Number(inputs.cast(&inputs.params[self.leaf])),
-            Op::Extra(at) => Cell::Number(inputs.cast(&inputs.extras[at as usize])),
+            Op::Params => {
+                let value = self.params[self.leaf].take();
+                Cell::Number(inputs.cast(value.expect("a node is computed once")))
+            }
+            Op::Extra(at) => Cell::Number(inputs.cast(inputs.extras[at as usize].clone())),
             Op::State(at) => {
                 let shared = inputs.program.slots()[at as usize].extent == ExtentKind::Global;
                 let slot = &mut self.slots[at as usize];

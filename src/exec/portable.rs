@@ -29,7 +29,7 @@ pub(crate) struct Inputs {
     pub(crate) settings: Settings,
     pub(crate) examples: usize,
     pub(crate) sizes: Vec<usize>,
-    /// For each leaf `[1, P]`, of any float dtype.
+    /// For each leaf `[1, P]`, of any float dtype. What of them nobody else holds may be overwritten when it is read for the last time.
     pub(crate) params: Vec<Matrix>,
     /// For each named input `[B, 1]` or `[1, 1]`.
     pub(crate) extras: Vec<Matrix>,
@@ -55,6 +55,8 @@ pub(crate) struct Run {
     kernels: bool,
     /// The state, until it is read.
     slots: Vec<Vec<Option<Matrix>>>,
+    /// The parameters, until they are read.
+    params: Vec<Option<Matrix>>,
     tables: Vec<Table>,
     global: Table,
     /// For each reduction over leaves of the stage, for each leaf what it adds. They are added up at the end and in the order of the
@@ -66,7 +68,7 @@ pub(crate) struct Run {
 impl Run {
     /// Begins a step from a state: for each slot, for each leaf or once, `[1, P]` or `[1, 1]`. What of it nobody else holds may be
     /// overwritten.
-    pub(crate) fn new(inputs: Inputs, slots: Vec<Vec<Matrix>>) -> Self {
+    pub(crate) fn new(mut inputs: Inputs, slots: Vec<Vec<Matrix>>) -> Self {
         let leaves = inputs.sizes.len();
         let tables = uses(&inputs.program, &inputs.host, leaves).into_iter();
         let nodes = inputs.program.nodes().len();
@@ -74,6 +76,7 @@ impl Run {
         let mut run = Self {
             kernels: inputs.params.first().is_some_and(runs_kernels),
             slots: slots.into_iter().map(some).collect(),
+            params: some(std::mem::take(&mut inputs.params)),
             tables: tables.map(Table::new).collect(),
             global: Table::new(vec![u32::MAX; nodes]),
             folds: Vec::new(),
@@ -128,6 +131,7 @@ impl Run {
                     table: &mut self.global,
                     global: None,
                     slots: &mut self.slots,
+                    params: &mut self.params,
                     leaf: 0,
                     pending: Vec::new(),
                     events: &mut self.events,
@@ -153,6 +157,7 @@ impl Run {
             table: &mut self.tables[at],
             global: Some(&mut self.global),
             slots: &mut self.slots,
+            params: &mut self.params,
             leaf: at,
             pending: Vec::new(),
             events: &mut self.events,
@@ -232,6 +237,7 @@ impl Run {
                 table,
                 global: Some(&mut self.global),
                 slots: &mut self.slots,
+                params: &mut self.params,
                 leaf: at,
                 pending: Vec::new(),
                 events: &mut self.events,
@@ -247,11 +253,11 @@ impl Inputs {
         Tensor::full(shape, x, (&self.device, self.dtype))
     }
 
-    pub(super) fn cast(&self, x: &Matrix) -> Matrix {
+    pub(super) fn cast(&self, x: Matrix) -> Matrix {
         if x.dtype() == self.dtype {
-            x.clone()
+            x
         } else {
-            x.clone().cast(self.dtype)
+            x.cast(self.dtype)
         }
     }
 }

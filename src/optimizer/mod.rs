@@ -21,8 +21,8 @@ pub use updates::Updates;
 use crate::capture::numbers;
 use crate::error::Error;
 use crate::exec::Settings;
-use crate::exec::engine::Engine;
-use crate::exec::portable::Outputs;
+use crate::exec::engine::{Engine, Wanted};
+use crate::exec::portable::{Inputs, Outputs};
 use crate::grads::form::Form;
 use crate::grads::{self, PerExampleGrads};
 use crate::model::{self, ModelLeaves};
@@ -121,8 +121,13 @@ impl Optimizer<PerExample> {
         grads: PerExampleGrads,
         extras: &Extras,
     ) -> Result<M, Box<Rejected<M, PerExampleGrads>>> {
-        match self.update_with(&model, &grads, extras) {
-            Ok(updates) => Ok(updates.apply(model)),
+        let forms = |leaves: &ModelLeaves| grads.forms_for(leaves);
+        match self.prepare(&model, grads.examples(), forms, extras) {
+            Ok(prepared) => {
+                // From here on only the forms hold the factors, which are freed leaf by leaf.
+                drop(grads);
+                Ok(self.replace(model, prepared))
+            }
             Err(error) => Err(Box::new(Rejected {
                 error,
                 model,
@@ -198,8 +203,12 @@ impl Optimizer<Aggregated> {
         model: M,
         grads: GradientsParams,
     ) -> Result<M, Box<Rejected<M, GradientsParams>>> {
-        match self.update_with(&model, &grads, &Extras::new()) {
-            Ok(updates) => Ok(updates.apply(model)),
+        let forms = |leaves: &ModelLeaves| aggregated_forms(&model, leaves, &grads);
+        match self.prepare(&model, 1, forms, &Extras::new()) {
+            Ok(prepared) => {
+                drop(grads);
+                Ok(self.replace(model, prepared))
+            }
             Err(error) => Err(Box::new(Rejected {
                 error,
                 model,
@@ -219,10 +228,25 @@ impl Optimizer<Aggregated> {
         extras: &Extras,
     ) -> Result<Updates, Error> {
         let leaves = ModelLeaves::of(model)?;
-        let rows = grads::aggregated_rows(model, &leaves, grads)?;
-        let forms: Vec<Form> = rows.into_iter().map(Form::Dense).collect();
+        let forms = aggregated_forms(model, &leaves, grads)?;
         self.advance(model, leaves, 1, forms, extras)
     }
+}
+
+/// A step that cannot fail any more.
+struct Prepared {
+    leaves: ModelLeaves,
+    forms: Vec<Form>,
+    inputs: Inputs,
+}
+
+fn aggregated_forms<M: Module>(
+    model: &M,
+    leaves: &ModelLeaves,
+    grads: &GradientsParams,
+) -> Result<Vec<Form>, Error> {
+    let rows = grads::aggregated_rows(model, leaves, grads)?;
+    Ok(rows.into_iter().map(Form::Dense).collect())
 }
 
 impl<In: Axis> Optimizer<In> {
@@ -267,18 +291,53 @@ impl<In: Axis> Optimizer<In> {
         let params = self.bind(model, &leaves)?;
         let device = params[0].device();
         let extras = extras.matrices(self.engine.program(), examples, &device)?;
-        let outputs = self.engine.step(examples, grads, params, extras)?;
-        Ok(self.publish(leaves, outputs))
+        let inputs = self
+            .engine
+            .inputs(Wanted::Updates, examples, params, extras)?;
+        let outputs = self.engine.step(inputs, grads);
+        Ok(Updates::new(leaves, self.publish(outputs)))
     }
 
-    /// Keeps the metrics of a step and gives out its updates.
-    fn publish(&mut self, leaves: ModelLeaves, outputs: Outputs) -> Updates {
+    /// Everything of a step that can fail.
+    fn prepare<M: Module>(
+        &mut self,
+        model: &M,
+        examples: usize,
+        forms: impl FnOnce(&ModelLeaves) -> Result<Vec<Form>, Error>,
+        extras: &Extras,
+    ) -> Result<Prepared, Error> {
+        let leaves = ModelLeaves::of(model)?;
+        let forms = forms(&leaves)?;
+        let params = self.bind(model, &leaves)?;
+        let device = params[0].device();
+        let extras = extras.matrices(self.engine.program(), examples, &device)?;
+        let inputs = self
+            .engine
+            .inputs(Wanted::Parameters, examples, params, extras)?;
+        Ok(Prepared {
+            leaves,
+            forms,
+            inputs,
+        })
+    }
+
+    /// The model after a step. Its parameters are taken out of it, so that the new ones may take their place in memory.
+    fn replace<M: Module>(&mut self, model: M, mut prepared: Prepared) -> M {
+        prepared.inputs.params.clear();
+        let (emptied, params) = model::take_rows(model, &prepared.leaves);
+        prepared.inputs.params = params;
+        let outputs = self.engine.step(prepared.inputs, prepared.forms);
+        emptied.fill(self.publish(outputs))
+    }
+
+    /// Keeps the metrics of a step and gives out what it has for each leaf.
+    fn publish(&mut self, outputs: Outputs) -> Vec<Tensor<2>> {
         let names = self.engine.program().outputs().iter();
         let names = names.map(|output| output.name.clone());
         let mut metrics = names.zip(outputs.outputs);
         let (_, updates) = metrics.next().expect("a program has updates");
         self.metrics = metrics.collect();
-        Updates::new(leaves, updates)
+        updates
     }
 
     /// Binds to the leaves of the model and gives out their values.

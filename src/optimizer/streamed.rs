@@ -6,9 +6,10 @@ use burn::tensor::Tensor;
 use super::{Extras, Optimizer, Rejected, Updates};
 use crate::capture::pass::{self, Receive, Tokens};
 use crate::error::Error;
+use crate::exec::engine::Wanted;
 use crate::exec::portable::Run;
 use crate::grads::form::Form;
-use crate::model::ModelLeaves;
+use crate::model::{self, ModelLeaves};
 
 impl Receive for Run {
     fn leaf(&mut self, at: usize, form: Form) {
@@ -55,13 +56,16 @@ impl Optimizer {
         model: M,
         losses: impl FnOnce(&M) -> Tensor<1>,
     ) -> Result<(Tensor<1>, M), Box<Rejected<M, ()>>> {
-        match self.update_on(&model, losses, &Extras::new()) {
-            Ok((losses, updates)) => Ok((losses, updates.apply(model))),
-            Err(error) => Err(Box::new(Rejected {
-                error,
-                model,
-                grads: (),
-            })),
+        let leaves = match ModelLeaves::of(&model) {
+            Ok(leaves) => leaves,
+            Err(error) => return Err(rejected(error, model)),
+        };
+        match self.run_on(&model, &leaves, losses, &Extras::new(), Wanted::Parameters) {
+            Ok((losses, rows)) => {
+                let (emptied, _) = model::take_rows(model, &leaves);
+                Ok((losses, emptied.fill(rows)))
+            }
+            Err(error) => Err(rejected(error, model)),
         }
     }
 
@@ -77,14 +81,35 @@ impl Optimizer {
         extras: &Extras,
     ) -> Result<(Tensor<1>, Updates), Error> {
         let leaves = ModelLeaves::of(model)?;
-        let params = self.bind(model, &leaves)?;
+        let (losses, rows) = self.run_on(model, &leaves, losses, extras, Wanted::Updates)?;
+        Ok((losses, Updates::new(leaves, rows)))
+    }
+
+    fn run_on<M: Module>(
+        &mut self,
+        model: &M,
+        leaves: &ModelLeaves,
+        losses: impl FnOnce(&M) -> Tensor<1>,
+        extras: &Extras,
+        wanted: Wanted,
+    ) -> Result<(Tensor<1>, Vec<Tensor<2>>), Error> {
+        let params = self.bind(model, leaves)?;
         let device = params[0].device();
         let begin = |examples: usize| {
             let extras = extras.matrices(self.engine.program(), examples, &device)?;
-            self.engine.begin(examples, params, extras)
+            let inputs = self.engine.inputs(wanted, examples, params, extras)?;
+            Ok(self.engine.begin(inputs))
         };
-        let (losses, run) = pass::run(model, &leaves, Tokens::Joined, losses, begin)?;
+        let (losses, run) = pass::run(model, leaves, Tokens::Joined, losses, begin)?;
         let outputs = self.engine.commit(run);
-        Ok((losses, self.publish(leaves, outputs)))
+        Ok((losses, self.publish(outputs)))
     }
+}
+
+fn rejected<M>(error: Error, model: M) -> Box<Rejected<M, ()>> {
+    Box::new(Rejected {
+        error,
+        model,
+        grads: (),
+    })
 }

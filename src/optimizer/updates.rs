@@ -22,17 +22,10 @@ impl Updates {
     /// Adds the updates to the parameters of the model they were made for. Other parameters stay as they are. The sum is taken in
     /// the dtype of the computation and rounded once to that of the parameter.
     pub fn apply<M: Module>(self, model: M) -> M {
-        model::map_leaves(model, |id, value| {
-            let at = self.leaves.position(id)?;
-            let size = value.dims()[0];
-            let dtype = value.dtype();
-            let update = model::reshape(self.rows[at].clone(), [size]);
-            Some(if update.dtype() == dtype {
-                value + update
-            } else {
-                (value.cast(update.dtype()) + update).cast(dtype)
-            })
-        })
+        let (model, values) = model::take_rows(model, &self.leaves);
+        let rows = values.into_iter().zip(self.rows);
+        let rows = rows.map(|(value, update)| value.cast(update.dtype()) + update);
+        model.fill(rows.collect())
     }
 
     /// The update of a leaf in the dtype of its parameter, `[..p]`.

@@ -78,7 +78,7 @@ leaf `weight` [3, 5], gradients in full
   one pass, reads 1 (480 B), writes 1 (32 B)
     %0 = square g : [B,P]
     %1 = sum_P %0 : [B] per leaf
-  one pass, reads 3 (572 B), writes 2 (120 B)
+  one pass, reads 4 (632 B), writes 2 (120 B)
     %11 = mul g %10 : [B,P]
     %12 = mean_B %11 : [P]
     %14 = mul %12 %13 : [P]
@@ -86,11 +86,12 @@ leaf `weight` [3, 5], gradients in full
     %16 = add %15 %14 : [P]
     %20 = div %16 %19 : [P]
     %21 = mul %20 $scale.step_size : [P]
+    %22 = add p %21 : [P]
 leaf `bias` [5], gradients in full
   one pass, reads 1 (160 B), writes 1 (32 B)
     %0 = square g : [B,P]
     %1 = sum_P %0 : [B] per leaf
-  one pass, reads 3 (212 B), writes 2 (40 B)
+  one pass, reads 4 (232 B), writes 2 (40 B)
     %11 = mul g %10 : [B,P]
     %12 = mean_B %11 : [P]
     %14 = mul %12 %13 : [P]
@@ -98,24 +99,27 @@ leaf `bias` [5], gradients in full
     %16 = add %15 %14 : [P]
     %20 = div %16 %19 : [P]
     %21 = mul %20 $scale.step_size : [P]
+    %22 = add p %21 : [P]
 "#);
     insta::assert_snapshot!(stepped(sign_ema(0.1)).explain(), @r#"
 leaf `weight` [3, 5], gradients in full
-  one pass, reads 2 (540 B), writes 2 (120 B)
+  one pass, reads 3 (600 B), writes 2 (120 B)
     %0 = mean_B g : [P]
     %2 = mul %0 %1 : [P]
     %3 = mul @ema.moment $beta : [P]
     %4 = add %3 %2 : [P]
     %5 = sign %4 : [P]
     %7 = mul %5 %6 : [P]
+    %8 = add p %7 : [P]
 leaf `bias` [5], gradients in full
-  one pass, reads 2 (180 B), writes 2 (40 B)
+  one pass, reads 3 (200 B), writes 2 (40 B)
     %0 = mean_B g : [P]
     %2 = mul %0 %1 : [P]
     %3 = mul @ema.moment $beta : [P]
     %4 = add %3 %2 : [P]
     %5 = sign %4 : [P]
     %7 = mul %5 %6 : [P]
+    %8 = add p %7 : [P]
 "#);
 }
 
@@ -131,34 +135,38 @@ leaf `first.weight` [16, 8], gradients the outer form [4, 1, 16] and [4, 1, 8]
     %0 = sign g : [B,P]
   from factors
     %1 = mean_B %0 : [P]
-  one pass, reads 2 (1024 B), writes 2 (1024 B)
+  one pass, reads 3 (1536 B), writes 2 (1024 B)
     %3 = mul %1 %2 : [P]
     %4 = mul @ema.moment $beta : [P]
     %5 = add %4 %3 : [P]
     %7 = mul %5 %6 : [P]
+    %8 = add p %7 : [P]
 leaf `first.bias` [8], gradients in full
-  one pass, reads 2 (160 B), writes 2 (64 B)
+  one pass, reads 3 (192 B), writes 2 (64 B)
     %0 = sign g : [B,P]
     %1 = mean_B %0 : [P]
     %3 = mul %1 %2 : [P]
     %4 = mul @ema.moment $beta : [P]
     %5 = add %4 %3 : [P]
     %7 = mul %5 %6 : [P]
+    %8 = add p %7 : [P]
 leaf `second.weight` [8, 1], gradients in full
-  one pass, reads 2 (160 B), writes 2 (64 B)
+  one pass, reads 3 (192 B), writes 2 (64 B)
     %0 = sign g : [B,P]
     %1 = mean_B %0 : [P]
     %3 = mul %1 %2 : [P]
     %4 = mul @ema.moment $beta : [P]
     %5 = add %4 %3 : [P]
     %7 = mul %5 %6 : [P]
+    %8 = add p %7 : [P]
 leaf `second.bias` [1], gradients in full
-  one pass, reads 2 (20 B), writes 2 (8 B)
+  one pass, reads 3 (24 B), writes 2 (8 B)
     %0 = sign g : [B,P]
     %1 = mean_B %0 : [P]
     %3 = mul %1 %2 : [P]
     %4 = mul @ema.moment $beta : [P]
     %5 = add %4 %3 : [P]
     %7 = mul %5 %6 : [P]
+    %8 = add p %7 : [P]
 "#);
 }

@@ -247,6 +247,27 @@ impl Graph {
     }
 }
 
+/// Makes the first output the parameters after the updates.
+pub(super) fn applied(mut program: Program) -> Program {
+    let find = |program: &mut Program, op: Op| {
+        let known = program.nodes.iter().position(|node| node.op == op);
+        let at = known.unwrap_or_else(|| {
+            let (ty, link) = (infer(program, op), program.nodes[0].link);
+            program.nodes.push(Node { op, ty, link });
+            program.nodes.len() - 1
+        });
+        NodeId(index_u32(at))
+    };
+    let params = find(&mut program, Op::Params);
+    let updates = program.outputs[0].node;
+    let sum = find(&mut program, Op::Binary(Binary::Add, params, updates));
+    program.outputs[0] = Output {
+        name: "parameters".to_owned(),
+        node: sum,
+    };
+    program
+}
+
 /// Drops the nodes that no output and no state needs.
 pub(super) fn prune(mut program: Program) -> Program {
     let mut needed = vec![false; program.nodes.len()];

@@ -203,6 +203,21 @@ impl Program {
         self.outputs[0].node
     }
 
+    /// The same program, whose first output is not the updates but the parameters after them, `p + updates`, under the name
+    /// `"parameters"`. State and metrics are the same.
+    ///
+    /// # Panics
+    /// If the updates still have the examples apart.
+    #[must_use]
+    pub fn applied(&self) -> Self {
+        assert_eq!(
+            self.output(),
+            AxisKind::Aggregated,
+            "updates of every example"
+        );
+        graph::applied(self.clone())
+    }
+
     /// Checks that a step gives every named input that the program reads, of the right length, and no other.
     ///
     /// # Errors
