@@ -9,9 +9,10 @@ mod flex;
 mod ops;
 
 use burn::backend::{Dispatch, DispatchTensorKind};
-use burn::tensor::{DType, Tensor};
+use burn::tensor::{DType, Int, Tensor};
 
 use crate::kernel::Kernel;
+use crate::nn::Windows;
 use ops::GradOps;
 
 /// Passes `x` through; in the backward pass the gradient at this place is announced as the arrival `ticket`. `anchor` is a tracked
@@ -55,25 +56,51 @@ pub(crate) fn run_kernel(
 ) -> Vec<Tensor<2>> {
     #[cfg(feature = "flex")]
     {
-        use burn::backend::{BackendTensor, DispatchKindConversion, DispatchTensor, Flex};
-        let inputs = inputs.into_iter().map(|input| {
-            let input = <DispatchTensor as DispatchKindConversion<Flex>>::try_into_backend(
-                input.into_dispatch(),
-            );
-            input.expect("asked before").float()
-        });
+        let inputs = inputs.into_iter().map(to_flex);
+        let inputs = inputs.map(|input| input.expect("asked before").float());
         let outputs = flex::kernel::run(kernel, scalars, inputs.collect(), sides, dtype);
-        let outputs = outputs.into_iter().map(|output| {
-            let output = BackendTensor::Float(output);
-            Tensor::from_dispatch(
-                <DispatchTensor as DispatchKindConversion<Flex>>::from_backend(output),
-            )
-        });
-        outputs.collect()
+        outputs.into_iter().map(from_flex).collect()
     }
     #[cfg(not(feature = "flex"))]
     {
         let _ = (kernel, scalars, inputs, sides, dtype);
         unreachable!("no backend said that it runs kernels")
     }
+}
+
+/// The windows of a convolution, `[B, C, H, W] -> [B, C kh kw, T]`, without autodiff, if the backend has an operation for it.
+pub(crate) fn columns(x: &Tensor<4>, windows: &Windows) -> Option<Tensor<3>> {
+    #[cfg(feature = "flex")]
+    if let Some(x) = to_flex(x.clone()) {
+        return flex::columns::run(&x.float(), windows).map(from_flex);
+    }
+    let _ = (x, windows);
+    None
+}
+
+/// Of `ids [B, T]` and `d [B, T, D]`: the sum of each row at its first use in the example and zeros at the others, if the backend has an
+/// operation for it.
+pub(crate) fn merge(ids: &Tensor<2, Int>, d: &Tensor<3>) -> Option<Tensor<3>> {
+    #[cfg(feature = "flex")]
+    if let (Some(ids), Some(d)) = (to_flex(ids.clone()), to_flex(d.clone())) {
+        return flex::merge::run(&ids.int(), &d.float()).map(from_flex);
+    }
+    let _ = (ids, d);
+    None
+}
+
+/// The tensor as Flex holds it, if it does.
+#[cfg(feature = "flex")]
+fn to_flex<const D: usize, K: burn::tensor::kind::Basic>(
+    x: Tensor<D, K>,
+) -> Option<burn::backend::BackendTensor<burn::backend::Flex>> {
+    use burn::backend::{DispatchKindConversion, DispatchTensor, Flex};
+    <DispatchTensor as DispatchKindConversion<Flex>>::try_into_backend(x.into_dispatch()).ok()
+}
+
+#[cfg(feature = "flex")]
+fn from_flex<const D: usize>(x: burn_flex::FlexTensor) -> Tensor<D> {
+    use burn::backend::{BackendTensor, DispatchKindConversion, DispatchTensor, Flex};
+    let x = BackendTensor::Float(x);
+    Tensor::from_dispatch(<DispatchTensor as DispatchKindConversion<Flex>>::from_backend(x))
 }

@@ -22,7 +22,7 @@ mod build;
 mod sweeps;
 
 pub(crate) use build::Builder;
-pub(crate) use sweeps::{Sweep, sweeps};
+pub(crate) use sweeps::{Sweep, Taken, sweeps};
 
 use pergrad_transforms::program::{Binary, Comparison, Fold, Test, Unary};
 

@@ -1,6 +1,8 @@
 //! In which order the instructions of a kernel run over a tile.
 
-use super::{Code, Kernel, Reach, Reg};
+use pergrad_transforms::program::Unary;
+
+use super::{Code, Kernel, Reach, Reduce, Reg};
 
 /// One run over the rows of a tile, and what is computed once before it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -10,11 +12,37 @@ pub(crate) struct Sweep {
     /// Computed for every row.
     pub(crate) each_row: Vec<Reg>,
     /// Reductions over the examples, complete after the last row.
-    pub(crate) over_examples: Vec<Reg>,
+    pub(crate) over_examples: Vec<Taken>,
     /// Reductions over the elements of every row.
-    pub(crate) over_elements: Vec<Reg>,
+    pub(crate) over_elements: Vec<Taken>,
     /// Outputs `[B, P]` of every row.
     pub(crate) stores: Vec<Reg>,
+}
+
+/// A reduction, and what it is taken of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Taken {
+    pub(crate) reg: Reg,
+    pub(crate) of: Reg,
+    /// A cheap function that is taken on the way, so that its result is never stored.
+    pub(crate) by: Option<Unary>,
+}
+
+impl Taken {
+    fn new(kernel: &Kernel, reg: Reg, of: Reg, adds_up: bool) -> Self {
+        match kernel.at(of).code {
+            Code::Unary(f @ (Unary::Neg | Unary::Abs | Unary::Sign | Unary::Square), x)
+                if adds_up && kernel.at(of).reach.has_rows() =>
+            {
+                Self {
+                    reg,
+                    of: x,
+                    by: Some(f),
+                }
+            }
+            _ => Self { reg, of, by: None },
+        }
+    }
 }
 
 /// The sweeps of a kernel. The last one may have no rows to run over.
@@ -29,9 +57,13 @@ pub(crate) fn sweeps(kernel: &Kernel) -> Vec<Sweep> {
         let level = levels[at];
         match instruction.code {
             // Its level is that of its result; it is taken one sweep before.
-            Code::OverExamples(..) => sweeps[level - 1].over_examples.push(reg),
+            Code::OverExamples(reduce, x) => {
+                let taken = Taken::new(kernel, reg, x, reduce == Reduce::Sum);
+                sweeps[level - 1].over_examples.push(taken);
+            }
             Code::OverElements(_, x) if kernel.at(x).reach.has_rows() => {
-                sweeps[level].over_elements.push(reg);
+                let taken = Taken::new(kernel, reg, x, true);
+                sweeps[level].over_elements.push(taken);
             }
             // Of a row that is computed once.
             Code::OverElements(..) => sweeps[level].once.push(reg),
@@ -45,8 +77,8 @@ pub(crate) fn sweeps(kernel: &Kernel) -> Vec<Sweep> {
     for sweep in &mut sweeps {
         let mut needed = vec![false; kernel.code.len()];
         let reductions = sweep.over_examples.iter().chain(&sweep.over_elements);
-        for reg in reductions.flat_map(|&reg| kernel.at(reg).code.operands()) {
-            needed[reg.index()] = true;
+        for taken in reductions {
+            needed[taken.of.index()] = true;
         }
         for reg in &sweep.stores {
             needed[reg.index()] = true;
@@ -98,7 +130,12 @@ mod tests {
         let found = sweeps(&kernel);
         assert_eq!(found.len(), 2, "the second one divides by B");
         assert_eq!(found[0].over_examples.len(), 3);
-        assert_eq!(found[0].over_elements, [norms]);
+        assert_eq!(found[0].over_elements[0].reg, norms);
+        assert_eq!(
+            found[0].each_row,
+            [g],
+            "squares and signs are taken on the way"
+        );
         assert!(found[1].each_row.is_empty());
         assert_eq!(scalars, [8.0]);
 

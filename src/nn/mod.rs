@@ -46,6 +46,8 @@ mod transformer_encoder_layer;
 mod untracked;
 mod windows;
 
+pub(crate) use windows::Windows;
+
 pub use batch_norm::BatchNorm;
 pub use bias::Bias;
 pub use conv_transpose2d::ConvTranspose2d;

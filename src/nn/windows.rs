@@ -7,24 +7,28 @@
 use burn::tensor::ops::PadMode;
 use burn::tensor::{Slice, Tensor};
 
+use crate::backend;
 use crate::grads::form::Form;
 
 /// Where the windows of a convolution lie, in both directions.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Windows {
-    pub(super) kernel: [usize; 2],
-    pub(super) stride: [usize; 2],
-    pub(super) dilation: [usize; 2],
+pub(crate) struct Windows {
+    pub(crate) kernel: [usize; 2],
+    pub(crate) stride: [usize; 2],
+    pub(crate) dilation: [usize; 2],
     /// Before and after.
-    pub(super) padding: [(usize, usize); 2],
+    pub(crate) padding: [(usize, usize); 2],
     /// The number of windows.
-    pub(super) count: [usize; 2],
+    pub(crate) count: [usize; 2],
 }
 
 impl Windows {
     /// `[B, C, H, W] -> [B, C kh kw, T]`, without autodiff.
     pub(super) fn columns(&self, x: Tensor<4>) -> Tensor<3> {
         let x = x.inner();
+        if let Some(columns) = backend::columns(&x, self) {
+            return columns;
+        }
         let [examples, channels, ..] = x.dims();
         let [rows, columns] = self.count;
         let x = if self.padding == [(0, 0); 2] {

@@ -1,7 +1,9 @@
 //! Flex, burn's CPU backend.
 
 mod affine;
+pub(crate) mod columns;
 pub(crate) mod kernel;
+pub(crate) mod merge;
 
 use burn::backend::Flex;
 

@@ -22,7 +22,12 @@ impl Factors {
             return Err(self);
         }
         let size = self.form.size();
-        let sum = match self.form {
+        // The mean is taken of the factor, which is smaller than the product.
+        let this = match divisor {
+            1.0 => self,
+            _ => self.map_right(|x| x.div_scalar(divisor)),
+        };
+        let sum = match this.form {
             Form::Outer { left, right } => {
                 let [examples, tokens, rows] = left.dims();
                 let left = left.reshape([examples * tokens, rows]);
@@ -38,14 +43,9 @@ impl Factors {
             }
             other => reduce::over_examples(Reduction::Sum, other.into_dense()),
         };
-        let sum = match self.weights {
+        Ok(match this.weights {
             Some(weights) => sum * weights,
             None => sum,
-        };
-        Ok(if divisor == 1.0 {
-            sum
-        } else {
-            sum.div_scalar(divisor)
         })
     }
 

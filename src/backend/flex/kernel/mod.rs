@@ -35,6 +35,8 @@ const SECOND_LEVEL: usize = 512 << 10;
 
 /// A kernel with what it reads.
 struct Job<'a, E> {
+    /// The vector instructions of the machine.
+    arch: pulp::Arch,
     kernel: &'a Kernel,
     sweeps: Vec<Sweep>,
     inputs: Vec<Input<'a, E>>,
@@ -118,6 +120,7 @@ fn typed<E: Number>(
     let width = tile_width::<E>(kernel, &sweeps, examples, size);
     let tiles = size.div_ceil(width);
     let job = Job {
+        arch: pulp::Arch::new(),
         inputs: bind(kernel, &inputs, &places),
         scalars: scalars.iter().map(|&x| number(x)).collect(),
         examples,
@@ -144,10 +147,7 @@ fn typed<E: Number>(
         .map(|(at, mut outputs)| {
             let mut partial: Partial = stats.iter().map(|(_, n)| vec![0.0; *n]).collect();
             let columns = at * part..((at + 1) * part).min(size);
-            pulp::Arch::new().dispatch(
-                #[inline(always)]
-                || run_part(&job, columns, &mut outputs, &mut partial),
-            );
+            run_part(&job, columns, &mut outputs, &mut partial);
             partial
         })
         .collect();
@@ -156,7 +156,6 @@ fn typed<E: Number>(
 }
 
 /// The tiles of one part, one after the other.
-#[inline(always)]
 fn run_part<E: Number>(
     job: &Job<'_, E>,
     columns: Range<usize>,

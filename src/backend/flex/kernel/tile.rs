@@ -5,9 +5,9 @@ use std::ops::Range;
 use pergrad_transforms::program::{Binary, Fold};
 use rayon::prelude::*;
 
-use super::loops::{self, Arg};
+use super::loops::{self, Arg, Elementwise};
 use super::{Job, Number, ROWS_TO_SPLIT};
-use crate::kernel::{Code, Reach, Reduce, Reg, Sweep};
+use crate::kernel::{Code, Reach, Reduce, Reg, Sweep, Taken};
 
 /// Rows that are added up before they are added to the sum: the error of a long f32 sum then grows with the logarithm of its length.
 const BLOCK: usize = 32;
@@ -50,7 +50,6 @@ impl<E: Number> Buffers<E> {
 pub(super) type Partial = Vec<Vec<f64>>;
 
 /// Runs every sweep over the columns and fills the parts of the outputs that lie there.
-#[inline(always)]
 pub(super) fn run<E: Number>(
     job: &Job<'_, E>,
     buffers: &mut Buffers<E>,
@@ -66,7 +65,7 @@ pub(super) fn run<E: Number>(
                 combine(
                     fold,
                     &mut partial[at][0],
-                    loops::fold(fold, x, columns.len()),
+                    loops::fold(job.arch, fold, None, x, columns.len()),
                 );
             } else {
                 compute(job, buffers, outputs, columns, 0, reg);
@@ -98,7 +97,6 @@ pub(super) fn run<E: Number>(
 }
 
 /// One sweep over some rows.
-#[inline(always)]
 fn rows<E: Number>(
     job: &Job<'_, E>,
     sweep: &Sweep,
@@ -109,83 +107,135 @@ fn rows<E: Number>(
     rows: Range<usize>,
 ) {
     let width = columns.len();
-    let mut blocks: Vec<Vec<E>> = Vec::new();
-    let mut columns_of_rows: Vec<Vec<E>> = Vec::new();
-    for &reg in &sweep.over_examples {
-        let Code::OverExamples(reduce, _) = job.kernel.at(reg).code else {
-            unreachable!("a sweep lists reductions over examples")
-        };
-        buffers.each[reg.index()][..width].fill(E::zero());
-        blocks.push(vec![
-            E::zero();
-            if reduce == Reduce::Sum { width } else { 0 }
-        ]);
-        let kept = if reduce.sorts() {
-            width * rows.len()
-        } else {
-            0
-        };
-        columns_of_rows.push(vec![E::zero(); kept]);
-    }
-    for (count, row) in rows.clone().enumerate() {
-        for &reg in &sweep.each_row {
-            compute(job, buffers, outputs, columns, row, reg);
-        }
-        for (at, &reg) in sweep.over_examples.iter().enumerate() {
-            let Code::OverExamples(reduce, x) = job.kernel.at(reg).code else {
+    let mut sums: Vec<Sum<E>> = sweep
+        .over_examples
+        .iter()
+        .map(|&taken| {
+            let Code::OverExamples(reduce, _) = job.kernel.at(taken.reg).code else {
                 unreachable!("a sweep lists reductions over examples")
             };
-            let mut sum = std::mem::take(&mut buffers.each[reg.index()]);
-            let x = arg(job, buffers, outputs, columns, row, x);
-            match reduce {
-                Reduce::Sum => {
-                    loops::add(x, &mut blocks[at]);
-                    if count % BLOCK == BLOCK - 1 || count + 1 == rows.len() {
-                        loops::add(Arg::Each(&blocks[at]), &mut sum[..width]);
-                        blocks[at].fill(E::zero());
-                    }
-                }
-                Reduce::Max | Reduce::Min if count == 0 => {
-                    loops::add(x, &mut sum[..width]);
-                }
-                Reduce::Max => loops::extreme(Binary::Max, x, &mut sum[..width]),
-                Reduce::Min => loops::extreme(Binary::Min, x, &mut sum[..width]),
-                Reduce::Median | Reduce::TrimmedMean(_) => {
-                    let kept = columns_of_rows[at].chunks_exact_mut(rows.len());
-                    for (column, kept) in kept.enumerate() {
-                        kept[count] = match x {
-                            Arg::Each(x) => x[column],
-                            Arg::All(x) => x,
-                        };
-                    }
+            Sum::new(job, taken, reduce, width, rows.len())
+        })
+        .collect();
+    for start in rows.clone().step_by(FOUR) {
+        let group = start..(start + FOUR).min(rows.end);
+        for row in group.clone() {
+            for &reg in &sweep.each_row {
+                compute(job, buffers, outputs, columns, row, reg);
+            }
+            for sum in &mut sums {
+                if group.len() < FOUR || !sum.takes_four {
+                    let x = arg(job, buffers, outputs, columns, row, sum.taken.of);
+                    sum.take(job.arch, x, row - rows.start);
                 }
             }
-            buffers.each[reg.index()] = sum;
+            for taken in &sweep.over_elements {
+                let Code::OverElements(fold, _) = job.kernel.at(taken.reg).code else {
+                    unreachable!("a sweep lists reductions over elements")
+                };
+                let x = arg(job, buffers, outputs, columns, row, taken.of);
+                let at = job.over_elements(taken.reg);
+                let folded = loops::fold(job.arch, fold, taken.by, x, width);
+                combine(fold, &mut partial[at][row], folded);
+            }
+            for &reg in &sweep.stores {
+                if let Arg::Each(x) = arg(job, buffers, outputs, columns, row, reg) {
+                    job.store(reg, row, columns, x);
+                }
+            }
         }
-        for &reg in &sweep.over_elements {
-            let Code::OverElements(fold, x) = job.kernel.at(reg).code else {
-                unreachable!("a sweep lists reductions over elements")
-            };
-            let x = arg(job, buffers, outputs, columns, row, x);
-            let at = job.over_elements(reg);
-            combine(fold, &mut partial[at][row], loops::fold(fold, x, width));
+        if group.len() == FOUR {
+            for sum in sums.iter_mut().filter(|sum| sum.takes_four) {
+                let four = [0, 1, 2, 3].map(|at| {
+                    let x = arg(job, buffers, outputs, columns, start + at, sum.taken.of);
+                    match x {
+                        Arg::Each(x) => x,
+                        Arg::All(_) => unreachable!("an input [B, P]"),
+                    }
+                });
+                loops::add_four(job.arch, sum.taken.by, four, &mut sum.block);
+            }
         }
-        for &reg in &sweep.stores {
-            if let Arg::Each(x) = arg(job, buffers, outputs, columns, row, reg) {
-                job.store(reg, row, columns, x);
+        let last = group.end == rows.end;
+        if last || (group.end - rows.start).is_multiple_of(BLOCK) {
+            sums.iter_mut().for_each(|sum| sum.flush(job.arch));
+        }
+    }
+    for sum in sums {
+        let out = &mut buffers.each[sum.taken.reg.index()];
+        out[..width].copy_from_slice(&sum.finish(rows.len()));
+    }
+}
+
+/// Rows that are added up at once where they lie in memory.
+const FOUR: usize = 4;
+
+/// A reduction over the examples of a tile under way.
+struct Sum<E> {
+    taken: Taken,
+    reduce: Reduce,
+    /// Whether it reads an input as it is, several rows at once.
+    takes_four: bool,
+    total: Vec<E>,
+    /// The rows since the last flush, for sums.
+    block: Vec<E>,
+    /// All rows, column by column, for reductions that sort.
+    kept: Vec<E>,
+    examples: usize,
+}
+
+impl<E: Number> Sum<E> {
+    fn new(job: &Job<'_, E>, taken: Taken, reduce: Reduce, width: usize, examples: usize) -> Self {
+        let of = job.kernel.at(taken.of);
+        let adds = reduce == Reduce::Sum;
+        Self {
+            taken,
+            reduce,
+            takes_four: adds && matches!(of.code, Code::Input(_)) && of.reach == Reach::Full,
+            total: vec![E::zero(); width],
+            block: vec![E::zero(); if adds { width } else { 0 }],
+            kept: vec![E::zero(); if reduce.sorts() { width * examples } else { 0 }],
+            examples,
+        }
+    }
+
+    /// Takes a row, the one at this position.
+    fn take(&mut self, arch: pulp::Arch, x: Arg<'_, E>, at: usize) {
+        match self.reduce {
+            Reduce::Sum => loops::add(arch, self.taken.by, x, &mut self.block),
+            Reduce::Max | Reduce::Min if at == 0 => {
+                loops::add(arch, None, x, &mut self.total);
+            }
+            Reduce::Max => loops::extreme(arch, Binary::Max, x, &mut self.total),
+            Reduce::Min => loops::extreme(arch, Binary::Min, x, &mut self.total),
+            Reduce::Median | Reduce::TrimmedMean(_) => {
+                let columns = self.kept.chunks_exact_mut(self.examples);
+                for (column, kept) in columns.enumerate() {
+                    kept[at] = match x {
+                        Arg::Each(x) => x[column],
+                        Arg::All(x) => x,
+                    };
+                }
             }
         }
     }
-    for (at, &reg) in sweep.over_examples.iter().enumerate() {
-        let Code::OverExamples(reduce, _) = job.kernel.at(reg).code else {
-            unreachable!("a sweep lists reductions over examples")
-        };
-        if reduce.sorts() {
-            let kept = columns_of_rows[at].chunks_exact_mut(rows.len());
-            for (out, kept) in buffers.each[reg.index()].iter_mut().zip(kept) {
-                *out = sorted(reduce, kept);
+
+    /// Adds the rows since the last time to the total.
+    fn flush(&mut self, arch: pulp::Arch) {
+        if self.reduce == Reduce::Sum {
+            loops::add(arch, None, Arg::Each(&self.block), &mut self.total);
+            self.block.fill(E::zero());
+        }
+    }
+
+    fn finish(mut self, examples: usize) -> Vec<E> {
+        if self.reduce.sorts() {
+            let columns = self.kept.chunks_exact_mut(examples);
+            for (out, kept) in self.total.iter_mut().zip(columns) {
+                *out = sorted(self.reduce, kept);
             }
         }
+        self.total
     }
 }
 
@@ -207,24 +257,21 @@ fn split_rows<E: Number>(
             let part = start..(start + ROWS_TO_SPLIT).min(job.examples);
             // Kernels that are split have no outputs in place of inputs, and no sums over elements.
             let (mut outputs, mut partial): (Vec<&mut [E]>, _) = (Vec::new(), none.clone());
-            pulp::Arch::new().dispatch(
-                #[inline(always)]
-                || {
-                    rows(
-                        job,
-                        sweep,
-                        &mut own,
-                        columns,
-                        &mut outputs,
-                        &mut partial,
-                        part,
-                    )
-                },
-            );
+            pulp::Arch::new().dispatch(|| {
+                rows(
+                    job,
+                    sweep,
+                    &mut own,
+                    columns,
+                    &mut outputs,
+                    &mut partial,
+                    part,
+                )
+            });
             (own, partial)
         })
         .collect();
-    for &reg in &sweep.over_examples {
+    for &Taken { reg, .. } in &sweep.over_examples {
         let Code::OverExamples(reduce, _) = job.kernel.at(reg).code else {
             unreachable!("a sweep lists reductions over examples")
         };
@@ -233,9 +280,9 @@ fn split_rows<E: Number>(
         for (part, _) in &parts[1..] {
             let x = Arg::Each(&part.each[reg.index()][..width]);
             match reduce {
-                Reduce::Max => loops::extreme(Binary::Max, x, &mut sum[..width]),
-                Reduce::Min => loops::extreme(Binary::Min, x, &mut sum[..width]),
-                _ => loops::add(x, &mut sum[..width]),
+                Reduce::Max => loops::extreme(job.arch, Binary::Max, x, &mut sum[..width]),
+                Reduce::Min => loops::extreme(job.arch, Binary::Min, x, &mut sum[..width]),
+                _ => loops::add(job.arch, None, x, &mut sum[..width]),
             }
         }
         buffers.each[reg.index()] = sum;
@@ -251,7 +298,6 @@ fn combine<E: Number>(fold: Fold, total: &mut f64, x: E) {
 }
 
 /// The value of an operand in the tile at a row.
-#[inline(always)]
 fn arg<'a, E: Number>(
     job: &Job<'a, E>,
     buffers: &'a Buffers<E>,
@@ -281,7 +327,6 @@ fn arg<'a, E: Number>(
 }
 
 /// Computes an element-wise instruction into its buffer.
-#[inline(always)]
 fn compute<E: Number>(
     job: &Job<'_, E>,
     buffers: &mut Buffers<E>,
@@ -303,18 +348,19 @@ fn compute<E: Number>(
         &mut own
     };
     let x = |reg| arg(job, buffers, outputs, columns, row, reg);
-    match instruction.code {
-        Code::Unary(f, a) => loops::unary(f, x(a), out),
-        Code::Binary(f, a, b) => loops::binary(f, x(a), x(b), out),
-        Code::Compare(f, a, b) => loops::compare(f, x(a), x(b), out),
-        Code::Test(f, a) => loops::test(f, x(a), out),
-        Code::And(a, b) => loops::and(x(a), x(b), out),
-        Code::Not(a) => loops::not(x(a), out),
-        Code::Select(c, a, b) => loops::select(x(c), x(a), x(b), out),
+    let operation = match instruction.code {
+        Code::Unary(f, a) => Elementwise::Unary(f, x(a)),
+        Code::Binary(f, a, b) => Elementwise::Binary(f, x(a), x(b)),
+        Code::Compare(f, a, b) => Elementwise::Compare(f, x(a), x(b)),
+        Code::Test(f, a) => Elementwise::Test(f, x(a)),
+        Code::And(a, b) => Elementwise::And(x(a), x(b)),
+        Code::Not(a) => Elementwise::Not(x(a)),
+        Code::Select(c, a, b) => Elementwise::Select(x(c), x(a), x(b)),
         Code::Input(_) | Code::Scalar(_) | Code::OverExamples(..) | Code::OverElements(..) => {
             unreachable!("not element-wise")
         }
-    }
+    };
+    loops::elementwise(job.arch, operation, out);
     if instruction.reach.has_columns() {
         buffers.each[reg.index()] = each;
     } else {
