@@ -43,6 +43,15 @@ pub enum Error {
     )]
     NothingTrained,
 
+    /// The model is on a backend for which pergrad has no operations.
+    #[error(
+        "the model is on {device}, where pergrad cannot capture per-example gradients: build it on Flex, burn's CPU backend, or take `per_example_grads_looped`, which works everywhere"
+    )]
+    Backend {
+        /// The device.
+        device: String,
+    },
+
     /// A parameter was used in a way that the capture does not see.
     #[error(
         "`{leaf}` is trained, but it was used outside pergrad's layers, so its per-example gradients are unknown: use the layer of the same name in `pergrad::nn`, freeze the parameter, or take `per_example_grads_looped`, which works for every model"

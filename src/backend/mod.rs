@@ -36,8 +36,8 @@ pub(crate) fn affine(
     Tensor::from_dispatch(Dispatch::affine(x, scale, shift, anchor, ticket))
 }
 
-/// Whether the backend of a tensor runs kernels.
-pub(crate) fn runs_kernels(x: &Tensor<2>) -> bool {
+/// Whether the backend of a tensor has pergrad's operations, kernels too.
+pub(crate) fn has_operations(x: &Tensor<2>) -> bool {
     match x.clone().into_dispatch().kind {
         #[cfg(feature = "flex")]
         DispatchTensorKind::Flex(_) => true,

@@ -16,8 +16,19 @@
 //!
 //! Inside the closure the layers' weights are out of reach of an ordinary `backward`; take other gradients before or after.
 //!
-//! [`per_example_grads_looped`] runs one example at a time; it works for every model and is the oracle of
-//! [`check_per_example_grads`].
+//! # Which one when
+//! | | what it costs | right when |
+//! |--|--|--|
+//! | [`Optimizer::step_on`](crate::Optimizer::step_on) | one forward, one backward pass; the factors of one leaf at a time, if the chain stays within leaves | training |
+//! | [`per_example_grads`] | the same, with the factors of every leaf held until the step | the gradients are looked at, or stepped later |
+//! | [`per_example_norms`] | the same, without the summed weight gradients; B numbers | only norms are wanted: outliers, sampling |
+//! | [`reweighted_grads`] | two forward, two backward passes; B numbers between them | weights by norm, where the activations of one pass are all that fits |
+//! | [`per_token_grads`] | as `per_example_grads`, with tokens apart everywhere | a statistic over tokens is wanted |
+//! | [`Form::into_dense`](crate::grads::form::Form::into_dense), the *vectorised* form: one batched product | `[B, P]` of a leaf | the leaf is small, or has as many tokens as its width: then `[B, P]` is no larger than its factors, and the executor takes it by itself |
+//! | [`per_example_grads_looped`], the *looped* form | B forward and backward passes; `[B, P]` of every leaf | a model with layers that pergrad does not have; the oracle of [`check_per_example_grads`] |
+//!
+//! A [memory budget](crate::Settings) decides where a value that its factors do not tell is made in full, and where some columns at a
+//! time.
 
 pub(crate) mod arrivals;
 mod check;

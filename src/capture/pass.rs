@@ -11,6 +11,7 @@ use burn::tensor::Tensor;
 use super::arrivals;
 use super::places::{Places, tracked_outside};
 use super::tape::{Read, Scope};
+use crate::backend;
 use crate::error::Error;
 use crate::grads::check_dtype;
 use crate::grads::form::Form;
@@ -45,6 +46,11 @@ pub(crate) fn run<M: Module, R: Receive>(
     if leaves.ids.is_empty() {
         return Err(Error::NothingTrained);
     }
+    let values = model::rows(model, leaves);
+    if let Some(value) = values.iter().find(|value| !backend::has_operations(value)) {
+        let device = format!("{:?}", value.device());
+        return Err(Error::Backend { device });
+    }
     let scope = Scope::enter(tokens == Tokens::Apart)?;
     let losses = losses(model);
     let mut records = scope.finish()?;
@@ -64,7 +70,7 @@ pub(crate) fn run<M: Module, R: Receive>(
     }
     let mut pass = Pass::new(leaves, examples, begin(examples)?);
     if examples == 0 {
-        pass.finish(&model::rows(model, leaves))?;
+        pass.finish(&values)?;
         return Ok((losses.inner(), pass.receiver));
     }
     let places = Places::of(model);
@@ -94,7 +100,7 @@ pub(crate) fn run<M: Module, R: Receive>(
     }
     let pass = Rc::try_unwrap(pass).ok().expect("nobody listens any more");
     let mut pass = pass.into_inner();
-    pass.finish(&model::rows(model, leaves))?;
+    pass.finish(&values)?;
     Ok((losses.inner(), pass.receiver))
 }
 

@@ -17,7 +17,7 @@ use super::reduce;
 use super::settings::Settings;
 use super::table::Table;
 use super::trace::{Event, How};
-use crate::backend::runs_kernels;
+use crate::backend::has_operations;
 use crate::grads::form::Form;
 use crate::plan::{Plan, Stage, uses};
 
@@ -74,7 +74,7 @@ impl Run {
         let nodes = inputs.program.nodes().len();
         let some = |slot: Vec<Matrix>| slot.into_iter().map(Some).collect();
         let mut run = Self {
-            kernels: inputs.params.first().is_some_and(runs_kernels),
+            kernels: inputs.settings.kernels && inputs.params.first().is_some_and(has_operations),
             slots: slots.into_iter().map(some).collect(),
             params: some(std::mem::take(&mut inputs.params)),
             tables: tables.map(Table::new).collect(),

@@ -36,6 +36,8 @@ pub struct Settings {
     /// How many bytes a per-example value of one leaf may have in full, `[B, P]`, where its factors do not tell what is asked; a larger
     /// one is computed some columns at a time. A hint, not a bound: one row of a weight matrix is the least.
     pub memory_budget: usize,
+    /// Whether all that a leaf needs is computed in one pass, on devices that can; else by one operation of burn after the other.
+    pub kernels: bool,
 }
 
 impl Default for Settings {
@@ -43,6 +45,7 @@ impl Default for Settings {
         Self {
             norm_method: NormMethod::Auto,
             memory_budget: 128 << 20,
+            kernels: true,
         }
     }
 }
@@ -64,6 +67,12 @@ impl Settings {
             memory_budget,
             ..self
         }
+    }
+
+    /// The same with kernels, or without.
+    #[must_use]
+    pub fn kernels(self, kernels: bool) -> Self {
+        Self { kernels, ..self }
     }
 
     /// Whether a value of this shape may be held in full.

@@ -1,7 +1,9 @@
 //! The optimizer: a chain with its state, stepping a burn model.
 
 mod extras;
+mod inspect;
 mod rejected;
+mod saving;
 mod streamed;
 mod updates;
 
@@ -12,13 +14,12 @@ use burn::module::Module;
 use burn::optim::GradientsParams;
 use burn::tensor::Tensor;
 use pergrad_transforms::axis::Updates as EndsAggregated;
-use pergrad_transforms::{Aggregated, Axis, Hyper, PerExample, Program, State, Transform};
+use pergrad_transforms::{Aggregated, Axis, PerExample, Program, Transform};
 
 pub use extras::Extras;
 pub use rejected::Rejected;
 pub use updates::Updates;
 
-use crate::capture::numbers;
 use crate::error::Error;
 use crate::exec::Settings;
 use crate::exec::engine::{Engine, Wanted};
@@ -350,113 +351,5 @@ impl<In: Axis> Optimizer<In> {
         let device = params.first().ok_or(Error::NothingTrained)?.device();
         self.engine.bind(&leaves.tree, &device)?;
         Ok(params)
-    }
-
-    /// The program the chain was traced into; `Display` gives its text.
-    pub fn program(&self) -> &Program {
-        self.engine.program()
-    }
-
-    /// What the last step did, and how: for each leaf which operations of the [program](Self::program) ran together in one pass over it,
-    /// how many tensors and bytes that pass read and wrote, and what was taken from factors. Empty before the first step.
-    ///
-    /// # Example
-    /// ```
-    /// use burn::nn::LinearConfig;
-    /// use burn::optim::GradientsParams;
-    /// use burn::tensor::{Device, Tensor};
-    /// use pergrad::prelude::*;
-    ///
-    /// let device = Device::default().autodiff();
-    /// let model = LinearConfig::new(3, 1).with_bias(false).init(&device);
-    /// let grads = model.forward(Tensor::<2>::ones([8, 3], &device)).mean().backward();
-    /// let grads = GradientsParams::from_grads(grads, &model);
-    /// let mut optimizer = pergrad::Optimizer::aggregated(adam(0.1)).unwrap();
-    /// optimizer.step(model, grads).unwrap();
-    /// assert!(optimizer.explain().contains("leaf `weight` [3, 1], gradients in full\n  one pass, reads 3 (36 B), writes 3 (36 B)"));
-    /// ```
-    pub fn explain(&self) -> String {
-        self.engine.explain().unwrap_or_default()
-    }
-
-    /// In how many passes over leaves the last step was computed: one for each leaf, where nothing crosses leaves and the device runs
-    /// [kernels](crate#the-map-of-the-house).
-    pub fn passes(&self) -> usize {
-        self.engine.passes()
-    }
-
-    /// How many steps have been taken.
-    pub fn steps_taken(&self) -> u64 {
-        self.engine.steps_taken()
-    }
-
-    /// The value that a hyper-parameter will have at the coming step.
-    ///
-    /// # Errors
-    /// An unknown name; the message lists those that exist.
-    pub fn hyper(&self, name: &str) -> Result<f64, Error> {
-        self.engine.hyper(name)
-    }
-
-    /// Sets a hyper-parameter, to a number or a schedule of the step count, from the coming step on.
-    ///
-    /// # Errors
-    /// An unknown name, or a value that makes no sense; then nothing has changed.
-    pub fn set_hyper(&mut self, name: &str, value: impl Into<Hyper>) -> Result<(), Error> {
-        self.engine.set_hyper(name, value.into())
-    }
-
-    /// The metrics of the last step by name: one number, or one for each leaf, example, pair of examples, or leaf and any of them (leaves
-    /// outermost). Reads them back
-    /// from the device.
-    ///
-    /// # Errors
-    /// A device that cannot be read.
-    pub fn metrics(&self) -> Result<BTreeMap<String, Vec<f64>>, Error> {
-        let metrics = self.metrics.iter().map(|(name, cells)| {
-            let mut values = Vec::new();
-            for cell in cells {
-                values.extend(numbers(cell.to_data())?);
-            }
-            Ok((name.clone(), values))
-        });
-        metrics.collect()
-    }
-
-    /// What the optimizer remembers, as serde data. Reads it back from the device.
-    ///
-    /// # Errors
-    /// A model with other leaves than the state belongs to, or a device that cannot be read.
-    ///
-    /// # Example
-    /// ```
-    /// use burn::nn::LinearConfig;
-    /// use burn::tensor::Device;
-    /// use pergrad::prelude::*;
-    ///
-    /// let model = LinearConfig::new(3, 1).init(&Device::default().autodiff());
-    /// let mut optimizer = pergrad::Optimizer::new(adam(0.1)).unwrap();
-    /// let text = serde_json::to_string(&optimizer.state(&model).unwrap()).unwrap();
-    /// let state = serde_json::from_str(&text).unwrap();
-    /// optimizer.load(&model, &state).unwrap();
-    ///
-    /// let mut other = pergrad::Optimizer::new(sign_ema(0.1)).unwrap();
-    /// assert!(other.load(&model, &state).unwrap_err().to_string().starts_with("the state does not fit"));
-    /// ```
-    pub fn state<M: Module>(&mut self, model: &M) -> Result<State, Error> {
-        self.bind(model, &ModelLeaves::of(model)?)?;
-        self.engine.state()
-    }
-
-    /// Goes on from a saved state: bit-equal to not having stopped. The hyper-parameters are part of the state, so those of the chain this
-    /// optimizer was made of are replaced; set them afterwards to go on with others. Load the model's record first.
-    ///
-    /// # Errors
-    /// A state that belongs to another chain or model; the message lists every difference, and nothing has changed.
-    pub fn load<M: Module>(&mut self, model: &M, state: &State) -> Result<(), Error> {
-        self.bind(model, &ModelLeaves::of(model)?)?;
-        self.engine.load(state)?;
-        self.metrics.clear();
-        Ok(())
     }
 }

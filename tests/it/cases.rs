@@ -1,10 +1,12 @@
 //! Cases that hurt users of other libraries, on burn tensors. The number is that of the project's list.
 
 use burn::module::{Module, Param};
+use burn::nn::LinearConfig;
 use burn::tensor::{DType, Device, Tensor};
+use pergrad::nn::Linear;
 use pergrad::prelude::*;
 use pergrad::transforms::{Aggregated, PerExample};
-use pergrad::{Optimizer, PerExampleGrads, per_example_grads};
+use pergrad::{Optimizer, PerExampleGrads, Settings, per_example_grads, per_example_norms};
 
 use crate::models::{Mlp, assert_close, cast, device, numbers, random};
 
@@ -131,6 +133,28 @@ fn case_06_one_bad_example_shows_or_is_dropped_and_counted() {
     }
     assert!(update(chain((sign(), mean())), g())[0].is_nan());
     assert!(update(trimmed_mean(1), g())[0].is_nan());
+}
+
+#[test]
+fn case_08_at_zero_a_derivative_is_zero_and_so_is_what_follows() {
+    let x = || Tensor::<2>::from_floats([[0.0], [0.0], [2.0]], &device());
+    let losses: [fn(Tensor<2>) -> Tensor<2>; 2] = [Tensor::abs, |y| y.clone() * y];
+    for loss in losses {
+        let layer = Linear::new(&LinearConfig::new(1, 1).with_bias(false), &device());
+        let run = |m: &Linear, x: Tensor<2>| loss(m.forward(x)).flatten(0, 1);
+        let (_, grads) = per_example_grads(&layer, |m| run(m, x())).unwrap();
+        let g = numbers(grads.leaf::<3>("weight").unwrap());
+        assert_eq!(g[..2], [0.0, 0.0]);
+        let norms = per_example_norms(&layer, |m| run(m, x()), Settings::default());
+        assert_eq!(numbers(norms.unwrap().1)[..2], [0.0, 0.0]);
+        let unit = chain((normalize_per_example(), mean()));
+        let updates = Optimizer::new(unit)
+            .unwrap()
+            .update(&layer, &grads)
+            .unwrap();
+        let update = numbers(updates.leaf::<2>("weight").unwrap());
+        assert!((update[0].abs() - 1.0 / 3.0).abs() < 1e-6);
+    }
 }
 
 #[test]

@@ -105,9 +105,14 @@ fn settings() -> impl Strategy<Value = Settings> {
         NormMethod::Simultaneous,
     ];
     let budgets = vec![usize::MAX, 3 * 8 * WEIGHT[1] * 2, 0];
-    (prop::sample::select(methods), prop::sample::select(budgets)).prop_map(|(method, budget)| {
+    let all = (
+        prop::sample::select(methods),
+        prop::sample::select(budgets),
+        any::<bool>(),
+    );
+    all.prop_map(|(method, budget, kernels)| {
         let settings = Settings::default().norm_method(method);
-        settings.memory_budget(budget)
+        settings.memory_budget(budget).kernels(kernels)
     })
 }
 

@@ -5,7 +5,7 @@ use burn::tensor::{DType, Device, Shape, Tensor, TensorData};
 use pergrad::prelude::*;
 use pergrad::transforms::program::Reduction;
 use pergrad::transforms::{Aggregated, PerExample};
-use pergrad::{Optimizer, PerExampleGrads};
+use pergrad::{Optimizer, PerExampleGrads, Settings};
 
 use crate::models::{assert_close, device, numbers};
 
@@ -165,7 +165,7 @@ const SHAPES: [[usize; 2]; 10] = [
 ];
 
 #[test]
-fn awkward_shapes_in_f32_and_f64() {
+fn case_25_awkward_shapes_in_f32_and_f64() {
     for [examples, size] in SHAPES {
         let rows = Rows::rounded(examples, size);
         check(&rows, rows.tensor(DType::F32), true, 1e-5);
@@ -174,7 +174,7 @@ fn awkward_shapes_in_f32_and_f64() {
 }
 
 #[test]
-fn long_and_wide() {
+fn case_25_long_and_wide() {
     for [examples, size] in [[65_537, 64], [64, 65_537]] {
         let rows = Rows::rounded(examples, size);
         check(&rows, rows.tensor(DType::F32), false, 1e-5);
@@ -182,7 +182,7 @@ fn long_and_wide() {
 }
 
 #[test]
-fn sums_of_quarters_are_exact_in_f32() {
+fn case_25_sums_of_quarters_are_exact_in_f32() {
     for [examples, size] in [[257, 257], [33, 64], [4096, 5], [3, 70_001]] {
         let rows = Rows::exact(examples, size);
         let got = statistics(rows.tensor(DType::F32), false);
@@ -193,7 +193,7 @@ fn sums_of_quarters_are_exact_in_f32() {
 }
 
 #[test]
-fn views_of_memory() {
+fn case_25_views_of_memory() {
     let rows = Rows::rounded(40, 300);
     let whole = rows.tensor(DType::F32);
     let turned = Rows {
@@ -309,4 +309,40 @@ fn a_state_is_overwritten_only_where_nobody_else_holds_it() {
     straight.update(&model, &g).unwrap();
     assert_eq!(numbers(g.leaf::<2>("w").unwrap()), before);
     assert!(numbers(model.w.val().inner()).iter().all(|x| *x == 0.0));
+}
+
+#[test]
+fn case_45_fused_equals_unfused() {
+    // Whole optimizers: statistics, moments, bias correction, learning rate and parameters, in one pass and in many.
+    let rows = Rows::rounded(9, 700);
+    let train = |optimizer: Optimizer, kernels: bool| {
+        let mut optimizer = optimizer.with_settings(Settings::default().kernels(kernels));
+        let mut model = leaf(700, DType::F32);
+        for step in 0..4 {
+            let mut rows = rows.clone();
+            rows.values.rotate_left(step * 31);
+            let grads = PerExampleGrads::builder().leaf("w", rows.tensor(DType::F32));
+            model = optimizer.step(model, grads.build().unwrap()).unwrap();
+        }
+        assert_eq!(optimizer.passes() > 0, kernels);
+        numbers(model.w.val().inner())
+    };
+    for chain in [
+        Optimizer::new(adam(0.1)),
+        Optimizer::new(adamw(0.1)),
+        Optimizer::new(micro_adam(0.1)),
+        Optimizer::new(micro_adam_var(0.1)),
+        Optimizer::new(micro_adam_msq(0.1)),
+        Optimizer::new(sign_ema(0.1)),
+        Optimizer::new(lion(0.1)),
+        Optimizer::new(chain((clip_per_example(1.0), median(), tanh(), sgd(0.1)))),
+        Optimizer::new(chain((
+            trimmed_mean(2),
+            clip_by_global_norm(0.1),
+            adam(0.1),
+        ))),
+    ] {
+        let chain = chain.unwrap();
+        assert_close(&train(chain.clone(), true), &train(chain, false), 1e-5);
+    }
 }

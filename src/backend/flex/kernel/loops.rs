@@ -280,6 +280,9 @@ pub(super) fn extreme<E: Float>(arch: Arch, f: Binary, x: Arg<'_, E>, out: &mut 
 /// How many partial sums run side by side, so that they fill vector registers.
 const LANES: usize = 32;
 
+/// Columns that are added up in the type of the elements; sums of these are added up in f64.
+const BLOCK: usize = 1024;
+
 /// The sum or the largest of some columns, of a function of them.
 pub(super) fn fold<E: Float>(
     arch: Arch,
@@ -287,7 +290,7 @@ pub(super) fn fold<E: Float>(
     by: Option<Unary>,
     x: Arg<'_, E>,
     columns: usize,
-) -> E {
+) -> f64 {
     #[inline(always)]
     fn lanes<E: Float>(x: &[E], by: impl Fn(E) -> E, f: impl Fn(E, E) -> E) -> E {
         let mut lanes = [E::zero(); LANES];
@@ -314,20 +317,37 @@ pub(super) fn fold<E: Float>(
             Fold::Max => lanes(x, by, |a, b| Binary::Max.apply(a, b)),
         }
     }
+    let wide = |x: E| x.to_f64().expect("floats convert");
     match x {
         Arg::All(x) => {
-            let x = by.map_or(x, |by| by.apply(x));
+            let x = wide(by.map_or(x, |by| by.apply(x)));
             match fold {
-                Fold::Sum => (0..columns).fold(E::zero(), |a, _| a + x),
-                Fold::Max => Binary::Max.apply(E::zero(), x),
+                #[allow(clippy::cast_precision_loss)] // leaves have less than 2^53 elements
+                Fold::Sum => x * columns as f64,
+                Fold::Max => Binary::Max.apply(0.0, x),
             }
         }
-        Arg::Each(x) => arch.dispatch(
-            #[inline(always)]
-            || match by {
-                None => each(fold, x, |x| x),
-                Some(by) => cheap!(by, |f| each(fold, x, |x| f.apply(x))),
-            },
-        ),
+        Arg::Each(x) => {
+            let mut total = 0.0;
+            for x in x.chunks(BLOCK) {
+                let part = arch.dispatch(
+                    #[inline(always)]
+                    || match by {
+                        None => each(fold, x, |x| x),
+                        Some(by) => cheap!(by, |f| each(fold, x, |x| f.apply(x))),
+                    },
+                );
+                total = combine(fold, total, wide(part));
+            }
+            total
+        }
+    }
+}
+
+/// Two parts of a reduction over elements.
+pub(super) fn combine(fold: Fold, total: f64, part: f64) -> f64 {
+    match fold {
+        Fold::Sum => total + part,
+        Fold::Max => Binary::Max.apply(total, part),
     }
 }

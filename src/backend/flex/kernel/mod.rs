@@ -5,6 +5,7 @@
 //! threads, so that results do not depend on it.
 
 mod loops;
+mod sum;
 mod tile;
 
 use std::ops::Range;
@@ -285,7 +286,17 @@ fn tile_width<E>(kernel: &Kernel, sweeps: &[Sweep], examples: usize, size: usize
     if rows > 0 {
         width = width.min(SECOND_LEVEL / (bytes * rows * examples));
     }
-    let width = width.clamp(128, 2048).next_multiple_of(32);
+    // Where nothing is summed over the examples, a row is read on and on: the longer the part of it, the better.
+    let sums = kernel.code.iter();
+    let sums = sums
+        .filter(|i| matches!(i.code, Code::OverExamples(..)))
+        .count();
+    let (width, widest) = if sums > 0 {
+        (width, 2048)
+    } else {
+        (4 * width, 1 << 14)
+    };
+    let width = width.clamp(128, widest).next_multiple_of(32);
     // As many parts as there are threads, at least, if there are columns enough.
     width.min(size.div_ceil(PARTS).next_multiple_of(32).max(128))
 }

@@ -6,6 +6,7 @@ use pergrad_transforms::program::{Binary, Fold};
 use rayon::prelude::*;
 
 use super::loops::{self, Arg, Elementwise};
+use super::sum::Sum;
 use super::{Job, Number, ROWS_TO_SPLIT};
 use crate::kernel::{Code, Reach, Reduce, Reg, Sweep, Taken};
 
@@ -62,11 +63,9 @@ pub(super) fn run<E: Number>(
             if let Code::OverElements(fold, x) = job.kernel.at(reg).code {
                 let x = arg(job, buffers, outputs, columns, 0, x);
                 let at = job.over_elements(reg);
-                combine(
-                    fold,
-                    &mut partial[at][0],
-                    loops::fold(job.arch, fold, None, x, columns.len()),
-                );
+                let folded = loops::fold(job.arch, fold, None, x, columns.len());
+                let total = &mut partial[at][0];
+                *total = loops::combine(fold, *total, folded);
             } else {
                 compute(job, buffers, outputs, columns, 0, reg);
             }
@@ -136,7 +135,8 @@ fn rows<E: Number>(
                 let x = arg(job, buffers, outputs, columns, row, taken.of);
                 let at = job.over_elements(taken.reg);
                 let folded = loops::fold(job.arch, fold, taken.by, x, width);
-                combine(fold, &mut partial[at][row], folded);
+                let total = &mut partial[at][row];
+                *total = loops::combine(fold, *total, folded);
             }
             for &reg in &sweep.stores {
                 if let Arg::Each(x) = arg(job, buffers, outputs, columns, row, reg) {
@@ -169,75 +169,6 @@ fn rows<E: Number>(
 
 /// Rows that are added up at once where they lie in memory.
 const FOUR: usize = 4;
-
-/// A reduction over the examples of a tile under way.
-struct Sum<E> {
-    taken: Taken,
-    reduce: Reduce,
-    /// Whether it reads an input as it is, several rows at once.
-    takes_four: bool,
-    total: Vec<E>,
-    /// The rows since the last flush, for sums.
-    block: Vec<E>,
-    /// All rows, column by column, for reductions that sort.
-    kept: Vec<E>,
-    examples: usize,
-}
-
-impl<E: Number> Sum<E> {
-    fn new(job: &Job<'_, E>, taken: Taken, reduce: Reduce, width: usize, examples: usize) -> Self {
-        let of = job.kernel.at(taken.of);
-        let adds = reduce == Reduce::Sum;
-        Self {
-            taken,
-            reduce,
-            takes_four: adds && matches!(of.code, Code::Input(_)) && of.reach == Reach::Full,
-            total: vec![E::zero(); width],
-            block: vec![E::zero(); if adds { width } else { 0 }],
-            kept: vec![E::zero(); if reduce.sorts() { width * examples } else { 0 }],
-            examples,
-        }
-    }
-
-    /// Takes a row, the one at this position.
-    fn take(&mut self, arch: pulp::Arch, x: Arg<'_, E>, at: usize) {
-        match self.reduce {
-            Reduce::Sum => loops::add(arch, self.taken.by, x, &mut self.block),
-            Reduce::Max | Reduce::Min if at == 0 => {
-                loops::add(arch, None, x, &mut self.total);
-            }
-            Reduce::Max => loops::extreme(arch, Binary::Max, x, &mut self.total),
-            Reduce::Min => loops::extreme(arch, Binary::Min, x, &mut self.total),
-            Reduce::Median | Reduce::TrimmedMean(_) => {
-                let columns = self.kept.chunks_exact_mut(self.examples);
-                for (column, kept) in columns.enumerate() {
-                    kept[at] = match x {
-                        Arg::Each(x) => x[column],
-                        Arg::All(x) => x,
-                    };
-                }
-            }
-        }
-    }
-
-    /// Adds the rows since the last time to the total.
-    fn flush(&mut self, arch: pulp::Arch) {
-        if self.reduce == Reduce::Sum {
-            loops::add(arch, None, Arg::Each(&self.block), &mut self.total);
-            self.block.fill(E::zero());
-        }
-    }
-
-    fn finish(mut self, examples: usize) -> Vec<E> {
-        if self.reduce.sorts() {
-            let columns = self.kept.chunks_exact_mut(examples);
-            for (out, kept) in self.total.iter_mut().zip(columns) {
-                *out = sorted(self.reduce, kept);
-            }
-        }
-        self.total
-    }
-}
 
 /// One sweep whose rows are shared among threads: for few columns and many rows. Only sums, maxima and minima.
 fn split_rows<E: Number>(
@@ -287,14 +218,6 @@ fn split_rows<E: Number>(
         }
         buffers.each[reg.index()] = sum;
     }
-}
-
-fn combine<E: Number>(fold: Fold, total: &mut f64, x: E) {
-    let x = num_traits::ToPrimitive::to_f64(&x).expect("floats convert");
-    *total = match fold {
-        Fold::Sum => *total + x,
-        Fold::Max => Binary::Max.apply(*total, x),
-    };
 }
 
 /// The value of an operand in the tile at a row.
@@ -365,36 +288,5 @@ fn compute<E: Number>(
         buffers.each[reg.index()] = each;
     } else {
         buffers.all[reg.index()] = own[0];
-    }
-}
-
-/// A reduction that looks at all values of a column in order. NaN if one is.
-#[allow(clippy::cast_precision_loss)] // batches are below 2^53
-fn sorted<E: Number>(reduce: Reduce, values: &mut [E]) -> E {
-    if values.iter().any(|x| x.is_nan()) {
-        return E::nan();
-    }
-    let order = |x: &E, y: &E| x.partial_cmp(y).expect("no NaN");
-    let count = |n: usize| <E as num_traits::NumCast>::from(n).expect("floats hold counts");
-    match reduce {
-        Reduce::Median => {
-            let half = values.len() / 2;
-            let odd = values.len() % 2 == 1;
-            let (below, &mut middle, _) = values.select_nth_unstable_by(half, order);
-            if odd {
-                middle
-            } else {
-                // Halved first: the sum may overflow.
-                let before = below.iter().copied().fold(E::neg_infinity(), E::max);
-                before / count(2) + middle / count(2)
-            }
-        }
-        Reduce::TrimmedMean(k) => {
-            values.sort_unstable_by(order);
-            let kept = &values[k..values.len() - k];
-            let sum = kept.iter().fold(E::zero(), |sum, &x| sum + x);
-            sum / count(kept.len())
-        }
-        Reduce::Sum | Reduce::Max | Reduce::Min => unreachable!("they need no order"),
     }
 }
