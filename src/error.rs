@@ -119,7 +119,7 @@ pub enum Error {
 
     /// The tokens of a leaf are already added up.
     #[error(
-        "the gradients of `{leaf}` are held in full, so its tokens are already added up and cannot be told apart: capture them with `per_token_grads`"
+        "the gradients of `{leaf}` are held in full, so its tokens are already added up and cannot be told apart: `per_token_grads` captures them apart in every layer but a grouped convolution and a table that is both looked up and multiplied with"
     )]
     NoTokens {
         /// The leaf.
@@ -179,6 +179,12 @@ pub enum Error {
         /// What came.
         got: String,
     },
+
+    /// A step panicked after it had taken the state.
+    #[error(
+        "a step of this optimizer was interrupted by a panic, and its state is lost: load a saved state, or make a new optimizer"
+    )]
+    Interrupted,
 
     /// Reading a tensor back from its device failed.
     #[error("a tensor could not be read from its device: {0}")]

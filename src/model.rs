@@ -126,8 +126,8 @@ pub(crate) fn rows<M: Module>(model: &M, leaves: &ModelLeaves) -> Vec<Tensor<2>>
 pub(crate) struct Emptied<M> {
     model: M,
     leaves: ModelLeaves,
-    /// For each leaf how it was tracked.
-    tracked: Vec<Tracking>,
+    /// For each leaf that the model has how it was tracked.
+    tracked: Vec<Option<Tracking>>,
 }
 
 #[derive(Clone, Copy)]
@@ -137,8 +137,11 @@ struct Tracking {
     strategy: Option<GradientCheckpointingStrategy>,
 }
 
-/// Takes the values of the leaves out of a model, as rows `[1, P]` without autodiff.
-pub(crate) fn take_rows<M: Module>(model: M, leaves: &ModelLeaves) -> (Emptied<M>, Vec<Tensor<2>>) {
+/// Takes the values of those leaves that it has out of a model, as rows `[1, P]` without autodiff.
+pub(crate) fn take_rows<M: Module>(
+    model: M,
+    leaves: &ModelLeaves,
+) -> (Emptied<M>, Vec<Option<Tensor<2>>>) {
     struct Take<'a> {
         leaves: &'a ModelLeaves,
         taken: Vec<Option<(Tensor<2>, Tracking)>>,
@@ -166,9 +169,7 @@ pub(crate) fn take_rows<M: Module>(model: M, leaves: &ModelLeaves) -> (Emptied<M
     };
     let model = model.map(&mut take);
     let taken = take.taken.into_iter();
-    let (rows, tracked) = taken
-        .map(|entry| entry.expect("the leaves are of this model"))
-        .unzip();
+    let (rows, tracked) = taken.map(Option::unzip).unzip();
     let emptied = Emptied {
         model,
         leaves: leaves.clone(),
@@ -180,11 +181,11 @@ pub(crate) fn take_rows<M: Module>(model: M, leaves: &ModelLeaves) -> (Emptied<M
 impl<M: Module> Emptied<M> {
     /// Puts rows `[1, P]` in the place of what was taken, rounded to the dtype of the leaf, with the autodiff that it had. The places of
     /// a tied parameter get one tensor, so that its uses still add up to one gradient.
-    pub(crate) fn fill(self, rows: Vec<Tensor<2>>) -> M {
+    pub(crate) fn fill(self, mut rows: Vec<Option<Tensor<2>>>) -> M {
         struct Fill<'a> {
             leaves: &'a ModelLeaves,
-            tracked: &'a [Tracking],
-            rows: Vec<Option<Tensor<2>>>,
+            tracked: &'a [Option<Tracking>],
+            rows: &'a mut [Option<Tensor<2>>],
             done: TensorContainer<ParamId>,
         }
         impl ModuleMapper for Fill<'_> {
@@ -196,7 +197,8 @@ impl<M: Module> Emptied<M> {
                 if let Some(done) = self.done.get::<Tensor<D>>(&id) {
                     return Param::from_mapped_value(id, done, mapper);
                 }
-                let (row, tracking) = (self.rows[at].take(), self.tracked[at]);
+                let row = self.rows[at].take();
+                let tracking = self.tracked[at].expect("taken with its value");
                 let shape = &self.leaves.tree.leaves()[at].shape;
                 let shape: [usize; D] = shape[..].try_into().expect("the rank of the leaf");
                 let row = row.expect("each leaf once").cast(nothing.dtype());
@@ -214,11 +216,10 @@ impl<M: Module> Emptied<M> {
                 Param::from_mapped_value(id, value, mapper)
             }
         }
-        let rows = rows.into_iter().map(Some).collect();
         self.model.map(&mut Fill {
             leaves: &self.leaves,
             tracked: &self.tracked,
-            rows,
+            rows: &mut rows,
             done: TensorContainer::new(),
         })
     }

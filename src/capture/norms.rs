@@ -12,8 +12,9 @@ use crate::model::ModelLeaves;
 /// Runs `losses` on the model and gives back the losses `[B]` with the Euclidean norm `[B]` of each example's gradient over all trained
 /// parameters, in one backward pass (Goodfellow, arXiv 1510.01799).
 ///
-/// The norms of a leaf are taken within the backward pass, and its factors are freed at once: it needs no more memory than an
-/// ordinary gradient, and often less time, since the summed gradients are not computed. For the choice of the method see
+/// The norms of a leaf are taken within the backward pass, and its factors are freed at once; the summed gradients are not computed, so
+/// it often takes less time than an ordinary gradient. A leaf that is dense (a grouped convolution, many tokens) is `[B, P]` while its norms
+/// are taken, a ghost norm `B T^2` numbers in f64. For the choice of the method see
 /// [`NormMethod`](crate::NormMethod).
 ///
 /// # Errors

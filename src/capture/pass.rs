@@ -164,10 +164,13 @@ impl<R: Receive> Pass<R> {
         let form = Form::join(uses.into_iter().flatten().collect()).or_else(|| {
             let value = value?;
             let options = (&value.device(), value.dtype());
-            let zeros = Tensor::zeros([self.examples, info.size()], options);
-            Some(Form::Dense(zeros))
+            // No tokens: zeros that take no memory.
+            let nothing = Tensor::zeros([self.examples, 0, info.size()], options);
+            Some(Form::Tokens(nothing))
         });
-        let Some(form) = form else { return };
+        let Some(form) = form.map(Form::inner) else {
+            return;
+        };
         if let Err(error) = fits(info, self.examples, &form) {
             self.error.get_or_insert(error);
         }

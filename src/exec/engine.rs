@@ -27,6 +27,8 @@ pub(crate) struct Engine {
     hypers: Vec<Hyper>,
     step: u64,
     bound: Option<Bound>,
+    /// A step is under way that has taken the state; still so after a panic in it.
+    stepping: bool,
     /// What the last step computed how.
     events: Vec<Event>,
 }
@@ -66,6 +68,7 @@ impl Engine {
             program: Arc::new(program),
             step: 0,
             bound: None,
+            stepping: false,
             events: Vec::new(),
         }
     }
@@ -89,6 +92,9 @@ impl Engine {
 
     /// Binds the program to the leaves of a model, unless it already is.
     pub(crate) fn bind(&mut self, tree: &ParamTree, device: &Device) -> Result<(), Error> {
+        if self.stepping {
+            return Err(Error::Interrupted);
+        }
         if let Some(bound) = &self.bound {
             if bound.tree == *tree && bound.device == *device {
                 return Ok(());
@@ -161,7 +167,7 @@ impl Engine {
         slots.collect()
     }
 
-    /// What a step over the bound leaves reads. Everything that can fail does so here; nothing changes before [`Self::commit`].
+    /// What a step over the bound leaves reads. Everything that can fail does so here, before anything changes.
     pub(crate) fn inputs(
         &self,
         result: Wanted,
@@ -213,11 +219,13 @@ impl Engine {
         bound.slots = std::mem::take(&mut outputs.slots);
         self.events = std::mem::take(&mut outputs.events);
         self.step = self.step.saturating_add(1);
+        self.stepping = false;
         outputs
     }
 
     /// Takes one step. The state is given away, so that the new one may take its place.
     pub(crate) fn step(&mut self, inputs: Inputs, grads: Vec<Form>) -> Outputs {
+        self.stepping = true;
         let bound = self.bound.as_mut().expect("bound before");
         let mut run = Run::new(inputs, std::mem::take(&mut bound.slots));
         for (at, form) in grads.into_iter().enumerate() {
@@ -228,6 +236,9 @@ impl Engine {
 
     /// What the last step computed how; nothing before the first.
     pub(crate) fn explain(&self) -> Option<String> {
+        if self.events.is_empty() {
+            return None;
+        }
         let bound = self.bound.as_ref()?;
         let bytes = bound.dtype.size();
         let applied = self.applied.as_ref();
@@ -292,6 +303,20 @@ impl Engine {
             hypers: names.zip(self.hypers.iter().cloned()).collect(),
             slots,
         })
+    }
+
+    /// Forgets a step that a panic has ended, before a saved state is loaded. Gives back whether there was one.
+    pub(crate) fn forget_interrupted(&mut self) -> bool {
+        if self.stepping {
+            self.bound = None;
+            self.step = 0;
+        }
+        std::mem::take(&mut self.stepping)
+    }
+
+    /// Puts back what [`Self::forget_interrupted`] gave.
+    pub(crate) fn set_interrupted(&mut self, interrupted: bool) {
+        self.stepping = interrupted;
     }
 
     /// Goes on from a saved state of the bound leaves; an error changes nothing.

@@ -5,7 +5,7 @@
 //! | dense | `g [B, P]` | `g[b]` | anything |
 //! | outer | `left [B, T, L]`, `right [B, T, R]` | `sum_t left[b,t] (x) right[b,t]`, `P = L R` | linear layers, convolutions through unfold, attention |
 //! | gather | `ids [B, T]`, `d [B, T, D]`, V rows | row `ids[b,t]` gets `d[b,t]`, `P = V D` | embeddings |
-//! | tokens | `d [B, T, F]` | `sum_t d[b,t]`, `P = F` | biases, scales and shifts |
+//! | tokens | `d [B, T, F]` | `sum_t d[b,t]`, `P = F` | biases; parameters that were not used, with T = 0 |
 //!
 //! T counts the places where the parameter was used for one example: tokens, pixels, steps, or several uses of one layer. Two
 //! uses of one parameter join along T, so every form stays exact. Only [`dense`](Form::into_dense) ever makes a tensor of the
@@ -67,6 +67,23 @@ impl Form {
             }
             Self::Gather { ids, d, .. } => ids.dims()[..] == d.dims()[..2],
             Self::Dense(_) | Self::Tokens(_) => true,
+        }
+    }
+
+    /// The same gradients without autodiff.
+    pub(crate) fn inner(self) -> Self {
+        match self {
+            Self::Dense(g) => Self::Dense(g.inner()),
+            Self::Outer { left, right } => Self::Outer {
+                left: left.inner(),
+                right: right.inner(),
+            },
+            Self::Gather { ids, d, rows } => Self::Gather {
+                ids: ids.inner(),
+                d: d.inner(),
+                rows,
+            },
+            Self::Tokens(d) => Self::Tokens(d.inner()),
         }
     }
 
@@ -218,12 +235,14 @@ impl Form {
         })
     }
 
-    /// Each token as an example of its own: `B T` examples. A dense leaf stays as it is if it has one use.
-    pub(crate) fn per_token(self) -> Option<Self> {
+    /// Each of T tokens as an example of its own: `B T` examples, zeros of a leaf that was not used. Nothing for a dense leaf of some
+    /// examples.
+    pub(crate) fn per_token(self, all: usize) -> Option<Self> {
         let (examples, tokens) = (self.examples(), self.tokens());
-        if examples * tokens == 0 && !matches!(self, Self::Dense(_)) {
+        if examples == 0 || tokens == 0 {
             let options = (&self.device(), self.dtype());
-            return Some(Self::Dense(Tensor::zeros([0, self.size()], options)));
+            let zeros = Tensor::zeros([examples * all, self.size()], options);
+            return Some(Self::Dense(zeros));
         }
         let split = |d: Tensor<3>| {
             let width = d.dims()[2];

@@ -141,8 +141,10 @@ impl PerExampleGrads {
     /// # Errors
     /// A dense leaf, whose tokens are already added up, or leaves that were used different numbers of times.
     pub fn per_token(self) -> Result<Self, Error> {
+        let tokens = self.leaves.iter().map(|leaf| leaf.form.tokens()).max();
+        let tokens = tokens.unwrap_or(0);
         let leaves = self.leaves.into_iter().map(|leaf| {
-            let form = leaf.form.per_token();
+            let form = leaf.form.per_token(tokens);
             let form = form.ok_or_else(|| Error::NoTokens {
                 leaf: leaf.path.clone(),
             })?;
@@ -294,6 +296,7 @@ impl PerExampleGradsBuilder {
             form.is_consistent(),
             "factors that disagree on B, T or dtype"
         );
+        let form = form.inner();
         self.leaves
             .push(LeafGrads::new(path.into(), None, &p, form));
         self

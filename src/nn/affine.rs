@@ -22,8 +22,13 @@ pub(super) struct Affine<'a> {
 impl Affine<'_> {
     /// Records `x * scale + shift`, computed in the dtype of `x` and given back in `dtype`.
     pub(super) fn record<const D: usize>(self, x: Tensor<D>, dtype: DType) -> Tensor<D> {
-        let scale = self.scale.filter(|scale| scale.dims()[0] > 1);
         let any_trained = trained(self.scale).is_some() || trained(self.shift).is_some();
+        // A value that is computed from a leaf stays tracked, so that the leaf is noticed and refused.
+        let tracked = |p: &Param<Tensor<1>>| untracked(p).val().is_tracked();
+        let computed = self.scale.is_some_and(tracked) || self.shift.is_some_and(tracked);
+        let spread = self.scale.is_some_and(|scale| scale.dims()[0] == 1);
+        let empty = x.dims().contains(&0);
+        let scale = self.scale.filter(|_| !computed && !spread && !empty);
         match scale {
             Some(scale) if any_trained && !tape::keeps_tokens_apart() => {
                 self.fused(scale, x).cast(dtype)

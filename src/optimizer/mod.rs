@@ -326,9 +326,12 @@ impl<In: Axis> Optimizer<In> {
     fn replace<M: Module>(&mut self, model: M, mut prepared: Prepared) -> M {
         prepared.inputs.params.clear();
         let (emptied, params) = model::take_rows(model, &prepared.leaves);
-        prepared.inputs.params = params;
+        let params = params
+            .into_iter()
+            .map(|p| p.expect("the leaves are of this model"));
+        prepared.inputs.params = params.collect();
         let outputs = self.engine.step(prepared.inputs, prepared.forms);
-        emptied.fill(self.publish(outputs))
+        emptied.fill(self.publish(outputs).into_iter().map(Some).collect())
     }
 
     /// Keeps the metrics of a step and gives out what it has for each leaf.

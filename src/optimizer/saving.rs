@@ -39,8 +39,16 @@ impl<In: Axis> Optimizer<In> {
     /// # Errors
     /// A state that belongs to another chain or model; the message lists every difference, and nothing has changed.
     pub fn load<M: Module>(&mut self, model: &M, state: &State) -> Result<(), Error> {
-        self.bind(model, &ModelLeaves::of(model)?)?;
-        self.engine.load(state)?;
+        let leaves = ModelLeaves::of(model)?;
+        let interrupted = self.engine.forget_interrupted();
+        let loaded = match self.bind(model, &leaves) {
+            Ok(_) => self.engine.load(state),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = loaded {
+            self.engine.set_interrupted(interrupted);
+            return Err(error);
+        }
         self.metrics.clear();
         Ok(())
     }

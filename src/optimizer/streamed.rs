@@ -18,12 +18,16 @@ impl Receive for Run {
 }
 
 impl Optimizer {
-    /// [`per_example_grads`](crate::per_example_grads) and [`step`](Self::step) in one, with less memory: the losses `[B]` and the new
-    /// model.
+    /// [`per_example_grads`](crate::per_example_grads) and [`step`](Self::step) in one, without holding the gradients of all leaves: the
+    /// losses `[B]` and the new model.
     ///
     /// As soon as the gradients of a leaf are complete, within the backward pass, the chain takes of them what it can, and lets them
     /// go if it needs nothing else: a chain whose values stay within a leaf (`micro_adam`, `sign_ema`) never holds the gradients of
     /// two leaves at once, and one that needs a norm over all leaves holds them (in factors) until it knows the norm.
+    ///
+    /// The price: what is wrong with a model may show only at the end of the pass, so the old parameters and the old state are kept
+    /// until then, while [`step`](Self::step) overwrites them in place. Where they outweigh the factors, as with Adam on a
+    /// large model and a small batch, capture and step apart.
     ///
     /// # Errors
     /// What both say; [`Rejected`] gives the model back, and nothing has changed.
@@ -63,7 +67,7 @@ impl Optimizer {
         match self.run_on(&model, &leaves, losses, &Extras::new(), Wanted::Parameters) {
             Ok((losses, rows)) => {
                 let (emptied, _) = model::take_rows(model, &leaves);
-                Ok((losses, emptied.fill(rows)))
+                Ok((losses, emptied.fill(rows.into_iter().map(Some).collect())))
             }
             Err(error) => Err(rejected(error, model)),
         }

@@ -24,7 +24,8 @@ impl Updates {
     pub fn apply<M: Module>(self, model: M) -> M {
         let (model, values) = model::take_rows(model, &self.leaves);
         let rows = values.into_iter().zip(self.rows);
-        let rows = rows.map(|(value, update)| value.cast(update.dtype()) + update);
+        // A model that has only some of the leaves keeps the others' updates out.
+        let rows = rows.map(|(value, update)| Some(value?.cast(update.dtype()) + update));
         model.fill(rows.collect())
     }
 

@@ -2,6 +2,7 @@
 
 mod capture;
 mod cases;
+mod edges;
 mod errors;
 mod executors;
 mod explain;

@@ -1,6 +1,6 @@
 //! What gather leaves need: rows of a table picked by ids, repeated ids added up, and a part of the table.
 
-use burn::tensor::{Int, Tensor};
+use burn::tensor::{Int, IntDType, Tensor};
 
 use super::super::ops::Matrix;
 use crate::backend;
@@ -41,7 +41,8 @@ pub(super) fn rows(ids: &Tensor<2, Int>, table: Matrix, shape: [usize; 3]) -> Te
 
 /// The rows `first..first + count` of the table, and nothing of the others.
 pub(super) fn tile(ids: Tensor<2, Int>, d: Tensor<3>, first: usize, count: usize) -> Form {
-    let ids = ids.sub_scalar(first as i64);
+    // In 64 bits: ids may have any width, and the numbers they are compared with are rounded to it.
+    let ids = ids.cast(IntDType::I64).sub_scalar(first as i64);
     let outside = ids.clone().lower_elem(0);
     let outside = outside.bool_or(ids.clone().greater_equal_elem(count as i64));
     let [examples, tokens, _] = d.dims();

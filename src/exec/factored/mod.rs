@@ -16,7 +16,7 @@
 //! | drops examples | zeros both factors | |
 //!
 //! Limits follow from that. A row that an example does not use stays 0, also where the example is weighted by NaN or
-//! infinity. A square is taken of each factor, so in f32 each factor's elements, not only their product, must lie between 1e-19
+//! infinity; one that it uses twice is NaN where it is weighted by infinity. A square is taken of each factor, so in f32 each factor's elements, not only their product, must lie between 1e-19
 //! and 1.8e19 in size. A divisor of all examples enters as its reciprocal, so one below 3e-39 in f32 gives infinity.
 //!
 //! Everything else is handed back: the caller makes the value dense, or defers it and computes it tile by tile. With T > 1

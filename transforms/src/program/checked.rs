@@ -71,6 +71,14 @@ impl TryFrom<RawProgram> for Program {
                     "node %{at} names something the program does not list"
                 ));
             }
+            let input = node.op.operands().next().is_none();
+            if input
+                && program.nodes[..at]
+                    .iter()
+                    .any(|before| before.op == node.op)
+            {
+                return Err(format!("node %{at} is the same input as one before it"));
+            }
             if let Err(why) = check_operands(&program, node.op) {
                 return Err(format!("node %{at} {why}"));
             }

@@ -105,7 +105,10 @@ fn sorted<E: Number>(reduce: Reduce, values: &mut [E]) -> E {
         Reduce::TrimmedMean(k) => {
             values.sort_unstable_by(order);
             let kept = &values[k..values.len() - k];
-            let sum = kept.iter().fold(E::zero(), |sum, &x| sum + x);
+            let blocks = kept
+                .chunks(64)
+                .map(|block| block.iter().fold(E::zero(), |sum, &x| sum + x));
+            let sum = blocks.fold(E::zero(), |sum, block| sum + block);
             sum / count(kept.len())
         }
         Reduce::Sum | Reduce::Max | Reduce::Min => unreachable!("they need no order"),
