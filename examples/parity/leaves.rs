@@ -26,10 +26,13 @@ pub(crate) fn zeros_below(grads: &HostTree) -> HostTree {
     leaves.collect()
 }
 
-/// A number, numbers, or one of them for each leaf, as a metric has them: the leaves outermost, in the order of the tree.
+/// A number, numbers, rows of numbers, or one of them for each leaf, as a metric has them: the leaves outermost, in the order of the tree.
 pub(crate) fn in_order(value: &Value, tree: &ParamTree) -> Result<Vec<f64>, String> {
     match value {
-        Value::Array(items) => items.iter().map(number).collect(),
+        Value::Array(items) => {
+            let items = items.iter().map(|item| in_order(item, tree));
+            Ok(items.collect::<Result<Vec<_>, String>>()?.concat())
+        }
         Value::Object(leaves) => {
             let leaves = tree.leaves().iter().map(|leaf| {
                 let value = leaves.get(&leaf.path);

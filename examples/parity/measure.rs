@@ -32,6 +32,7 @@ pub(crate) enum Measure {
     GnsG2,
     GnsRatio,
     GnsS,
+    Gram,
     LeafNorms,
     MeanGsnr,
     MeanSquaredNorm,
@@ -43,11 +44,12 @@ pub(crate) enum Measure {
 
 impl Measure {
     /// Every statistic by its name in the golden files.
-    pub(crate) const ALL: [(&'static str, Self); 11] = [
+    pub(crate) const ALL: [(&'static str, Self); 12] = [
         ("batch", Self::Batch),
         ("gns.g2", Self::GnsG2),
         ("gns.ratio", Self::GnsRatio),
         ("gns.s", Self::GnsS),
+        ("gram", Self::Gram),
         ("leaf_norms", Self::LeafNorms),
         ("mean_gsnr_ddof0", Self::MeanGsnr),
         ("mean_squared_norm", Self::MeanSquaredNorm),
@@ -65,6 +67,7 @@ impl Transform<PerExample> for Measure {
         let mean_sq_norm = || x.mean().sq_norm();
         match self {
             Self::Batch => cx.emit("value", &cx.batch_size()),
+            Self::Gram => cx.emit("value", &x.gram()),
             Self::LeafNorms => cx.emit("value", &x.leaf_norm()),
             Self::Norms => cx.emit("value", &x.norm()),
             Self::SquaredNorms => cx.emit("value", &x.sq_norm()),

@@ -134,3 +134,16 @@ fn a_name_that_is_there_twice_is_refused() {
 fn an_operation_that_does_not_exist_is_refused() {
     insta::assert_snapshot!(refused(|d| d["nodes"][1]["op"] = json!({"unary": ["cube", 0]})), @"unknown variant `cube`, expected one of `neg`, `abs`, `sign`, `square`, `sqrt`, `exp`, `ln`, `tanh`");
 }
+
+#[test]
+fn an_input_that_stands_twice_is_refused() {
+    let text = refused(|d| {
+        let at = node(d, "state");
+        let twin = d["nodes"][at].clone();
+        d["nodes"].as_array_mut().unwrap().push(twin);
+    });
+    assert!(
+        text.ends_with("is the same input as one before it"),
+        "{text}"
+    );
+}
