@@ -30,7 +30,7 @@ impl<In: Axis> Optimizer<In> {
     /// let grads = GradientsParams::from_grads(grads, &model);
     /// let mut optimizer = pergrad::Optimizer::aggregated(adam(0.1)).unwrap();
     /// optimizer.step(model, grads).unwrap();
-    /// assert!(optimizer.explain().contains("leaf `weight` [3, 1], gradients in full\n  one pass, reads 3 (36 B), writes 3 (36 B)"));
+    /// assert!(optimizer.explain().contains("leaf `weight` [3, 1], gradients in full\n  one pass, reads 4 (48 B), writes 3 (36 B)"));
     /// ```
     pub fn explain(&self) -> String {
         self.engine.explain().unwrap_or_default()
