@@ -6,6 +6,7 @@ mod edges;
 mod errors;
 mod executors;
 mod explain;
+mod explain_aliases;
 mod forms;
 mod kernels;
 mod layers;
