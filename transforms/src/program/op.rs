@@ -142,8 +142,8 @@ impl Unary {
             Self::Abs => x.abs(),
             Self::Sign if x > T::zero() => T::one(),
             Self::Sign if x < T::zero() => -T::one(),
-            Self::Sign if x.is_nan() => x,
-            Self::Sign => T::zero(),
+            // Zero or NaN.
+            Self::Sign => x,
             Self::Square => x * x,
             Self::Sqrt => x.sqrt(),
             Self::Exp => x.exp(),
