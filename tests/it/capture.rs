@@ -5,7 +5,10 @@ use burn::nn::LinearConfig;
 use burn::optim::GradientsParams;
 use burn::tensor::{DType, Tensor};
 use pergrad::nn::Linear;
-use pergrad::{check_per_example_grads, per_example_grads, per_example_grads_looped};
+use pergrad::{
+    NormMethod, Settings, check_per_example_grads, per_example_grads, per_example_grads_looped,
+    per_example_norms,
+};
 use proptest::prelude::*;
 
 use crate::models::{
@@ -78,13 +81,48 @@ fn a_linear_layer_with_tokens_adds_them_up_before_anything_else() {
 }
 
 #[test]
-fn a_reused_layer_adds_its_uses_up() {
+fn case_27_a_reused_layer_adds_its_uses_up() {
     // y = w (w x), w = 2, x = 1, 3: dy/dw = 2 w x = 4, 12.
     let mut layer = Linear::new(&LinearConfig::new(1, 1).with_bias(false), &device());
     layer.weight = Param::from_tensor(Tensor::from_floats([[2.0]], &device()));
     let x = Tensor::<2>::from_floats([[1.0], [3.0]], &device());
-    let (_, grads) = per_example_grads(&layer, |m| m.forward(m.forward(x)).reshape([2])).unwrap();
+    let twice = |m: &Linear| m.forward(m.forward(x.clone())).reshape([2]);
+    let (_, grads) = per_example_grads(&layer, twice).unwrap();
     assert_eq!(numbers(grads.leaf::<3>("weight").unwrap()), [4.0, 12.0]);
+    // The norm of the sum of the uses, not of the uses apart (2.83).
+    let (_, norms) = per_example_norms(&layer, twice, Settings::default()).unwrap();
+    assert_close(&numbers(norms), &[4.0, 12.0], 1e-6);
+}
+
+#[test]
+fn case_28_a_bias_over_tokens_adds_up_before_the_square() {
+    // A = [[1, 0], [1, 1]] and the output gradient [[1, 2], [3, -1]]: squared norms 27 of the weight, 17 of the bias.
+    let layer = Linear::new(&LinearConfig::new(2, 2), &device());
+    let a = || Tensor::<3>::from_floats([[[1.0, 0.0], [1.0, 1.0]]], &device());
+    let g = Tensor::<3>::from_floats([[[1.0, 2.0], [3.0, -1.0]]], &device());
+    let methods = [
+        NormMethod::Auto,
+        NormMethod::Ghost,
+        NormMethod::Simultaneous,
+    ];
+    for method in methods {
+        let settings = Settings::default().norm_method(method);
+        let three = |m: &Linear| {
+            (m.forward(a()) * g.clone())
+                .sum_dim(1)
+                .sum_dim(2)
+                .reshape([1])
+        };
+        let (_, norms) = per_example_norms(&layer, three, settings).unwrap();
+        assert_close(&numbers(norms), &[44.0_f64.sqrt()], 1e-6);
+        // The same tokens in two axes.
+        let four = |m: &Linear| {
+            let z = m.forward(a().reshape([1, 2, 1, 2])).reshape([1, 2, 2]);
+            (z * g.clone()).sum_dim(1).sum_dim(2).reshape([1])
+        };
+        let (_, norms) = per_example_norms(&layer, four, settings).unwrap();
+        assert_close(&numbers(norms), &[44.0_f64.sqrt()], 1e-6);
+    }
 }
 
 /// One weight at two places of the model.
@@ -126,7 +164,7 @@ fn a_tied_weight_is_one_leaf_and_adds_its_uses_up() {
 }
 
 #[test]
-fn frozen_parameters_are_left_out_and_unused_ones_get_zeros() {
+fn case_31_frozen_parameters_are_left_out_and_unused_ones_get_zeros() {
     let mut model = Mlp::new(3, 2, 2, &device());
     model.first = model.first.no_grad();
     let x = random([4, 3], DType::F32, &device());
