@@ -11,7 +11,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use burn::tensor::{DType, Tensor};
+use burn::tensor::Tensor;
+use burn::tensor::kind::Basic;
 use pergrad_transforms::program::{Binary, Comparison, Fold, Reduction, Test, Unary};
 
 use super::factored::Factors;
@@ -94,12 +95,15 @@ impl Deferred {
     }
 
     fn each_tile(&self) -> impl Iterator<Item = Matrix> {
-        let columns = self.tiles.columns;
-        self.tiles.iter().map(move |tile| {
-            let mut seen = HashMap::new();
-            let x = number(&self.expression, &tile, columns, &mut seen);
+        self.tiles.iter().map(|tile| {
+            let mut window = Window {
+                columns: self.tiles.columns,
+                seen: HashMap::new(),
+                tile,
+            };
+            let x = window.number(&self.expression);
             let [rows, _] = x.dims();
-            ops::expand(x, [rows, tile.len()])
+            ops::expand(x, [rows, window.tile.len()])
         })
     }
 
@@ -131,78 +135,79 @@ impl Deferred {
     }
 }
 
-fn number(
-    expression: &Rc<Expression>,
-    tile: &Range<usize>,
+/// The tile at hand. A part of an expression that is used twice is computed once.
+struct Window {
+    tile: Range<usize>,
+    /// Of the whole.
     columns: usize,
-    seen: &mut HashMap<*const Expression, Tile>,
-) -> Matrix {
-    match evaluate(expression, tile, columns, seen) {
-        Tile::Number(x) => x,
-        Tile::Mask(_) => unreachable!("programs are type-checked"),
-    }
+    seen: HashMap<*const Expression, Tile>,
 }
 
-/// The value of one tile. A part that is used twice is computed once.
-fn evaluate(
-    expression: &Rc<Expression>,
-    tile: &Range<usize>,
-    columns: usize,
-    seen: &mut HashMap<*const Expression, Tile>,
-) -> Tile {
-    let key = Rc::as_ptr(expression);
-    if let Some(value) = seen.get(&key) {
-        return value.clone();
+impl Window {
+    fn number(&mut self, expression: &Rc<Expression>) -> Matrix {
+        match self.evaluate(expression) {
+            Tile::Number(x) => x,
+            Tile::Mask(_) => unreachable!("programs are type-checked"),
+        }
     }
-    let mut x = |part: &Rc<Expression>| number(part, tile, columns, seen);
-    let value = match &**expression {
-        Expression::Factors(factors) => Tile::Number(factors.tile(tile).into_dense()),
-        Expression::Number(whole) => Tile::Number(if whole.dims()[1] == columns {
-            whole.clone().narrow(1, tile.start, tile.len())
-        } else {
-            whole.clone()
-        }),
-        Expression::Mask(whole) => Tile::Mask(if whole.dims()[1] == columns {
-            whole.clone().narrow(1, tile.start, tile.len())
-        } else {
-            whole.clone()
-        }),
-        Expression::Unary(f, a) => Tile::Number(ops::unary(*f, x(a))),
-        Expression::Binary(f, a, b) => Tile::Number(ops::binary(*f, x(a), x(b))),
-        Expression::BinaryLeft(f, a, b) => Tile::Number(ops::binary_left(*f, *a, x(b))),
-        Expression::BinaryRight(f, a, b) => Tile::Number(ops::binary_right(*f, x(a), *b)),
-        Expression::Compare(f, a, b) => Tile::Mask(ops::compare(*f, x(a), x(b))),
-        Expression::Test(f, a) => Tile::Mask(ops::test(*f, x(a))),
-        Expression::And(a, b) => {
-            let (a, b) = (mask(a, tile, columns, seen), mask(b, tile, columns, seen));
-            let (a, b) = ops::broadcast(a, b);
-            Tile::Mask(a.bool_and(b))
-        }
-        Expression::Not(a) => Tile::Mask(mask(a, tile, columns, seen).bool_not()),
-        Expression::Select(c, a, b) => {
-            let (a, b) = (x(a), x(b));
-            Tile::Number(ops::select(mask(c, tile, columns, seen), a, b))
-        }
-    };
-    seen.insert(key, value.clone());
-    value
-}
 
-fn mask(
-    expression: &Rc<Expression>,
-    tile: &Range<usize>,
-    columns: usize,
-    seen: &mut HashMap<*const Expression, Tile>,
-) -> Mask {
-    match evaluate(expression, tile, columns, seen) {
-        Tile::Mask(x) => x,
-        Tile::Number(_) => unreachable!("programs are type-checked"),
+    fn mask(&mut self, expression: &Rc<Expression>) -> Mask {
+        match self.evaluate(expression) {
+            Tile::Mask(x) => x,
+            Tile::Number(_) => unreachable!("programs are type-checked"),
+        }
+    }
+
+    /// The columns of the tile, of a value that has one for each.
+    fn part<K: Basic>(&self, whole: &Tensor<2, K>) -> Tensor<2, K> {
+        let whole = whole.clone();
+        if whole.dims()[1] == self.columns {
+            whole.narrow(1, self.tile.start, self.tile.len())
+        } else {
+            whole
+        }
+    }
+
+    fn evaluate(&mut self, expression: &Rc<Expression>) -> Tile {
+        let key = Rc::as_ptr(expression);
+        if let Some(value) = self.seen.get(&key) {
+            return value.clone();
+        }
+        let value = match &**expression {
+            Expression::Factors(factors) => Tile::Number(factors.tile(&self.tile).into_dense()),
+            Expression::Number(whole) => Tile::Number(self.part(whole)),
+            Expression::Mask(whole) => Tile::Mask(self.part(whole)),
+            Expression::Unary(f, a) => Tile::Number(ops::unary(*f, self.number(a))),
+            Expression::Binary(f, a, b) => {
+                Tile::Number(ops::binary(*f, self.number(a), self.number(b)))
+            }
+            Expression::BinaryLeft(f, a, b) => {
+                Tile::Number(ops::binary_left(*f, *a, self.number(b)))
+            }
+            Expression::BinaryRight(f, a, b) => {
+                Tile::Number(ops::binary_right(*f, self.number(a), *b))
+            }
+            Expression::Compare(f, a, b) => {
+                Tile::Mask(ops::compare(*f, self.number(a), self.number(b)))
+            }
+            Expression::Test(f, a) => Tile::Mask(ops::test(*f, self.number(a))),
+            Expression::And(a, b) => {
+                let (a, b) = ops::broadcast(self.mask(a), self.mask(b));
+                Tile::Mask(a.bool_and(b))
+            }
+            Expression::Not(a) => Tile::Mask(self.mask(a).bool_not()),
+            Expression::Select(c, a, b) => {
+                let (c, a, b) = (self.mask(c), self.number(a), self.number(b));
+                Tile::Number(ops::select(c, a, b))
+            }
+        };
+        self.seen.insert(key, value.clone());
+        value
     }
 }
 
 /// What a value in full would need, for deciding whether to defer it.
 pub(super) fn is_small(factors: &Factors, settings: &Settings) -> bool {
     let [examples, columns] = factors.dims();
-    let dtype: DType = factors.dtype();
-    settings.allows(examples, columns, dtype.size())
+    settings.allows(examples, columns, factors.dtype().size())
 }

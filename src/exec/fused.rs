@@ -15,6 +15,7 @@ use super::ops::Matrix;
 use super::trace::{Event, How, Moved};
 use crate::backend::run_kernel;
 use crate::kernel::{Builder, Code, Reg};
+use crate::plan::operands;
 
 impl Leaf<'_> {
     /// Computes a node now, or lets it wait for a kernel.
@@ -37,7 +38,7 @@ impl Leaf<'_> {
         let is_input = self.inputs.program.node(id).op.operands().next().is_none();
         if !is_input {
             let leaf = Some(self.leaf);
-            self.events.push(Event::Node {
+            self.held.events.push(Event::Node {
                 leaf,
                 how,
                 node: id,
@@ -83,23 +84,19 @@ impl Leaf<'_> {
             if self.pending.contains(&x) {
                 return !matches!(self.inputs.program.node(x).op, Op::OverElements(..));
             }
-            let shared = || self.global.as_ref().and_then(|global| global.peek(x));
-            match self.table.peek(x).or_else(shared) {
-                Some(Cell::Number(_) | Cell::Mask(_)) => true,
-                Some(_) | None => false,
-            }
+            matches!(self.peek(x), Some(Cell::Number(_) | Cell::Mask(_)))
         })
     }
 
-    /// The operands that are read: of a `select` whose condition the host knows, the branch that is taken.
+    /// The operands that are read.
     fn operands(&self, id: NodeId) -> Vec<NodeId> {
-        let op = self.inputs.program.node(id).op;
-        if let Op::Select(c, a, b) = op
-            && let Some(taken) = self.inputs.host.get_predicate(c, self.leaf)
-        {
-            return vec![if taken { a } else { b }];
-        }
-        op.operands().collect()
+        operands(&self.inputs.program, &self.inputs.host, id, self.leaf).collect()
+    }
+
+    /// A value that is there, of this leaf or of all.
+    fn peek(&self, id: NodeId) -> Option<&Cell> {
+        let shared = || self.global.as_ref().and_then(|global| global.peek(id));
+        self.table.peek(id).or_else(shared)
     }
 
     /// Computes all that waits, in one kernel.
@@ -162,7 +159,7 @@ impl Leaf<'_> {
             let tensors: Vec<Matrix> = tensors.collect();
             let read = Moved::of(&tensors);
             let results = run_kernel(&kernel, &scalars, tensors, sides, self.inputs.dtype);
-            self.events.push(Event::Kernel {
+            self.held.events.push(Event::Kernel {
                 leaf: self.leaf,
                 nodes: pending.clone(),
                 read,
@@ -230,8 +227,7 @@ impl Leaf<'_> {
 
     /// The sides of a value that is there.
     fn dims(&self, id: NodeId) -> [usize; 2] {
-        let shared = || self.global.as_ref().and_then(|global| global.peek(id));
-        match self.table.peek(id).or_else(shared) {
+        match self.peek(id) {
             Some(Cell::Number(x)) => x.dims(),
             Some(Cell::Mask(x)) => x.dims(),
             _ => unreachable!("it could not have been waited for"),

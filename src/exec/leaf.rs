@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use pergrad_transforms::ExtentKind;
-use pergrad_transforms::program::{Binary, NodeId, Op, Unary};
+use pergrad_transforms::program::{Binary, NodeId, Op};
 
 use super::cell::Cell;
 use super::deferred::Expression;
@@ -14,23 +14,45 @@ use super::reduce;
 use super::table::Table;
 use super::trace::Event;
 
+/// What a step has beside its values, whatever the leaf.
+pub(super) struct Held {
+    /// The state, for each slot, for each leaf or once; each is read once.
+    pub(super) slots: Vec<Vec<Option<Matrix>>>,
+    /// The parameters, for each leaf; each is read once.
+    pub(super) params: Vec<Option<Matrix>>,
+    /// What has been computed how.
+    pub(super) events: Vec<Event>,
+}
+
 /// One leaf, or (without `global`) what all leaves share.
 pub(super) struct Leaf<'a> {
     pub(super) inputs: &'a Inputs,
+    pub(super) held: &'a mut Held,
     pub(super) table: &'a mut Table,
     pub(super) global: Option<&'a mut Table>,
-    /// For each slot, for each leaf or once; each is read once.
-    pub(super) slots: &'a mut [Vec<Option<Matrix>>],
-    /// For each leaf; each is read once.
-    pub(super) params: &'a mut [Option<Matrix>],
     pub(super) leaf: usize,
     /// Nodes that wait for a kernel.
     pub(super) pending: Vec<NodeId>,
-    /// What has been computed how.
-    pub(super) events: &'a mut Vec<Event>,
 }
 
-impl Leaf<'_> {
+impl<'a> Leaf<'a> {
+    pub(super) fn new(
+        inputs: &'a Inputs,
+        held: &'a mut Held,
+        table: &'a mut Table,
+        global: Option<&'a mut Table>,
+        leaf: usize,
+    ) -> Self {
+        Self {
+            inputs,
+            held,
+            table,
+            global,
+            leaf,
+            pending: Vec::new(),
+        }
+    }
+
     pub(super) fn host(&self, id: NodeId) -> Option<f64> {
         self.inputs.host.get(id, self.leaf)
     }
@@ -71,20 +93,17 @@ impl Leaf<'_> {
         let inputs = self.inputs;
         match inputs.program.node(id).op {
             Op::Params => {
-                let value = self.params[self.leaf].take();
+                let value = self.held.params[self.leaf].take();
                 Cell::Number(inputs.cast(value.expect("a node is computed once")))
             }
             Op::Extra(at) => Cell::Number(inputs.cast(inputs.extras[at as usize].clone())),
             Op::State(at) => {
                 let shared = inputs.program.slots()[at as usize].extent == ExtentKind::Global;
-                let slot = &mut self.slots[at as usize];
+                let slot = &mut self.held.slots[at as usize];
                 let value = slot[if shared { 0 } else { self.leaf }].take();
                 Cell::Number(value.expect("a node is computed once"))
             }
-            Op::Unary(f, a) => {
-                let x = self.any(a);
-                self.unary(f, x)
-            }
+            Op::Unary(f, a) => self.any(a).unary(f, &inputs.settings),
             Op::Binary(f, a, b) => self.binary(f, a, b),
             Op::Compare(f, a, b) => {
                 let (x, y) = (self.plain(a), self.plain(b));
@@ -108,56 +127,31 @@ impl Leaf<'_> {
                 x => Cell::Mask(mask(x).bool_not()),
             },
             Op::Select(c, a, b) => self.select(c, a, b),
-            Op::OverExamples(reduction, a) => {
-                let x = match self.any(a) {
-                    Cell::Factors(x) => match x.over_examples(reduction) {
-                        Ok(reduced) => return Cell::Number(reduced),
-                        Err(x) => self.leave(x),
-                    },
-                    x => x,
-                };
-                Cell::Number(match x {
+            Op::OverExamples(reduction, a) => Cell::Number(self.any(a).told(
+                &inputs.settings,
+                |x| x.over_examples(reduction),
+                |x| match x {
                     Cell::Deferred(x) => x.over_examples(reduction, inputs.examples),
                     x => {
                         let x = x.into_dense();
                         let columns = x.dims()[1];
                         reduce::over_examples(reduction, ops::expand(x, [inputs.examples, columns]))
                     }
-                })
-            }
+                },
+            )),
             Op::OverElements(fold, a) => {
-                let x = match self.any(a) {
-                    Cell::Factors(x) => match x.over_elements(fold, inputs.settings.norm_method) {
-                        Ok(reduced) => return Cell::Number(reduced),
-                        Err(x) => self.leave(x),
-                    },
-                    x => x,
-                };
-                Cell::Number(match x {
-                    Cell::Deferred(x) => x.over_elements(fold),
-                    x => {
-                        let x = x.into_dense();
-                        let rows = x.dims()[0];
-                        let size = inputs.sizes[self.leaf];
-                        reduce::over_elements(fold, ops::expand(x, [rows, size]))
-                    }
-                })
+                let size = inputs.sizes[self.leaf];
+                Cell::Number(self.any(a).over_elements(fold, size, &inputs.settings))
             }
             Op::Gram(a) => {
-                let x = match self.any(a) {
-                    Cell::Factors(x) => match x.gram() {
-                        Ok(gram) => return Cell::Number(gram),
-                        Err(x) => self.leave(x),
-                    },
-                    x => x,
-                };
-                Cell::Number(match x {
-                    Cell::Deferred(x) => x.gram(),
-                    x => {
-                        let shape = [inputs.examples, inputs.sizes[self.leaf]];
-                        reduce::gram(ops::expand(x.into_dense(), shape))
-                    }
-                })
+                let shape = [inputs.examples, inputs.sizes[self.leaf]];
+                Cell::Number(
+                    self.any(a)
+                        .told(&inputs.settings, Factors::gram, |x| match x {
+                            Cell::Deferred(x) => x.gram(),
+                            x => reduce::gram(ops::expand(x.into_dense(), shape)),
+                        }),
+                )
             }
             Op::OverPairs(fold, a) => {
                 let x = self.number(a);
@@ -180,20 +174,6 @@ impl Leaf<'_> {
 
     fn leave(&self, x: Box<Factors>) -> Cell {
         Cell::Factors(x).leave_factors(&self.inputs.settings)
-    }
-
-    fn unary(&self, f: Unary, x: Cell) -> Cell {
-        let x = match x {
-            Cell::Factors(x) => match x.unary(f) {
-                Ok(x) => return Cell::Factors(x),
-                Err(x) => self.leave(x),
-            },
-            x => x,
-        };
-        match x {
-            Cell::Deferred(x) => Cell::Deferred(x.then(|x| Expression::Unary(f, x))),
-            x => Cell::Number(ops::unary(f, x.into_dense())),
-        }
     }
 
     fn binary(&mut self, f: Binary, a: NodeId, b: NodeId) -> Cell {
@@ -243,17 +223,14 @@ impl Leaf<'_> {
     }
 
     fn binary_right(&self, f: Binary, x: Cell, c: f64) -> Cell {
-        let x = match x {
-            Cell::Factors(x) => match x.binary_right(f, c) {
-                Ok(x) => return Cell::Factors(x),
-                Err(x) => self.leave(x),
+        x.told(
+            &self.inputs.settings,
+            |x| x.binary_right(f, c).map(Cell::Factors),
+            |x| match x {
+                Cell::Deferred(x) => Cell::Deferred(x.then(|x| Expression::BinaryRight(f, x, c))),
+                x => Cell::Number(ops::binary_right(f, x.into_dense(), c)),
             },
-            x => x,
-        };
-        match x {
-            Cell::Deferred(x) => Cell::Deferred(x.then(|x| Expression::BinaryRight(f, x, c))),
-            x => Cell::Number(ops::binary_right(f, x.into_dense(), c)),
-        }
+        )
     }
 
     fn select(&mut self, c: NodeId, a: NodeId, b: NodeId) -> Cell {

@@ -11,7 +11,7 @@ use pergrad_transforms::{AxisKind, ExtentKind, Program};
 
 use super::cell::Cell;
 use super::factored;
-use super::leaf::Leaf;
+use super::leaf::{Held, Leaf};
 use super::ops::{self, Matrix};
 use super::reduce;
 use super::settings::Settings;
@@ -53,16 +53,12 @@ pub(crate) struct Run {
     inputs: Inputs,
     /// Whether kernels run on the device.
     kernels: bool,
-    /// The state, until it is read.
-    slots: Vec<Vec<Option<Matrix>>>,
-    /// The parameters, until they are read.
-    params: Vec<Option<Matrix>>,
+    held: Held,
     tables: Vec<Table>,
     global: Table,
     /// For each reduction over leaves of the stage, for each leaf what it adds. They are added up at the end and in the order of the
     /// leaves, so that the order in which gradients come changes no rounding.
     folds: Vec<Vec<Option<Matrix>>>,
-    events: Vec<Event>,
 }
 
 impl Run {
@@ -75,12 +71,14 @@ impl Run {
         let some = |slot: Vec<Matrix>| slot.into_iter().map(Some).collect();
         let mut run = Self {
             kernels: inputs.settings.kernels && inputs.params.first().is_some_and(has_operations),
-            slots: slots.into_iter().map(some).collect(),
-            params: some(std::mem::take(&mut inputs.params)),
+            held: Held {
+                slots: slots.into_iter().map(some).collect(),
+                params: some(std::mem::take(&mut inputs.params)),
+                events: Vec::new(),
+            },
             tables: tables.map(Table::new).collect(),
             global: Table::new(vec![u32::MAX; nodes]),
             folds: Vec::new(),
-            events: Vec::new(),
             inputs,
         };
         run.begin_stage(0);
@@ -90,16 +88,16 @@ impl Run {
     /// Takes the gradients of a leaf: B rows of P elements, or one row of aggregated gradients, of any float dtype. Each leaf once.
     pub(crate) fn leaf(&mut self, at: usize, grads: Form) {
         let inputs = &self.inputs;
-        let form = grads.describe();
         if let Some(id) = inputs.plan.grads
             && self.tables[at].needs(id)
         {
+            let form = grads.describe();
             let cell = factored::read(grads, inputs.dtype, &inputs.settings);
             let held = match &cell {
                 Cell::Factors(_) => form,
                 _ => "in full".to_owned(),
             };
-            self.events.push(Event::Given { leaf: at, held });
+            self.held.events.push(Event::Given { leaf: at, held });
             self.tables[at].store(id, cell);
         }
         self.stage_of_leaf(0, at);
@@ -126,20 +124,11 @@ impl Run {
         for &id in &stage.once {
             let needed = self.tables.iter().any(|table| table.needs(id));
             if needed && !self.inputs.host.knows(id) {
-                let mut leaf = Leaf {
-                    inputs: &self.inputs,
-                    table: &mut self.global,
-                    global: None,
-                    slots: &mut self.slots,
-                    params: &mut self.params,
-                    leaf: 0,
-                    pending: Vec::new(),
-                    events: &mut self.events,
-                };
+                let mut leaf = Leaf::new(&self.inputs, &mut self.held, &mut self.global, None, 0);
                 let cell = leaf.evaluate(id);
                 self.global.store(id, cell);
                 if self.inputs.program.node(id).op.operands().next().is_some() {
-                    self.events.push(Event::Node {
+                    self.held.events.push(Event::Node {
                         leaf: None,
                         how: How::Plain,
                         node: id,
@@ -152,16 +141,13 @@ impl Run {
     fn stage_of_leaf(&mut self, stage: usize, at: usize) {
         let plan = self.inputs.plan.clone();
         let stage = &plan.stages[stage];
-        let mut leaf = Leaf {
-            inputs: &self.inputs,
-            table: &mut self.tables[at],
-            global: Some(&mut self.global),
-            slots: &mut self.slots,
-            params: &mut self.params,
-            leaf: at,
-            pending: Vec::new(),
-            events: &mut self.events,
-        };
+        let mut leaf = Leaf::new(
+            &self.inputs,
+            &mut self.held,
+            &mut self.tables[at],
+            Some(&mut self.global),
+            at,
+        );
         for &id in &stage.each_leaf {
             let given = self.inputs.program.node(id).op == Op::Grads;
             if leaf.table.needs(id) && !given && !self.inputs.host.knows(id) {
@@ -213,7 +199,7 @@ impl Run {
         Outputs {
             outputs,
             slots,
-            events: self.events,
+            events: self.held.events,
         }
     }
 
@@ -232,16 +218,13 @@ impl Run {
             let Some(table) = self.tables.get_mut(at) else {
                 return self.inputs.full(0.0, [rows, columns]);
             };
-            let mut leaf = Leaf {
-                inputs: &self.inputs,
+            let mut leaf = Leaf::new(
+                &self.inputs,
+                &mut self.held,
                 table,
-                global: Some(&mut self.global),
-                slots: &mut self.slots,
-                params: &mut self.params,
-                leaf: at,
-                pending: Vec::new(),
-                events: &mut self.events,
-            };
+                Some(&mut self.global),
+                at,
+            );
             ops::expand(leaf.number(id), [rows, columns])
         };
         (0..count).map(one).collect()

@@ -113,7 +113,6 @@ impl Builder {
         let kernel = Kernel {
             code: self.code,
             outputs,
-            inputs: usize::from(self.inputs),
         };
         (kernel, self.scalars)
     }

@@ -151,12 +151,26 @@ pub(crate) struct Kernel {
     pub(crate) code: Vec<Instruction>,
     /// What it gives, each once.
     pub(crate) outputs: Vec<Reg>,
-    /// How many tensors it reads.
-    pub(crate) inputs: usize,
 }
 
 impl Kernel {
     pub(crate) fn at(&self, reg: Reg) -> Instruction {
         self.code[reg.index()]
+    }
+
+    /// Every result with its instruction, in order.
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (Reg, Instruction)> {
+        let numbered = self.code.iter().enumerate();
+        numbered.map(|(at, instruction)| {
+            let at = u16::try_from(at).expect("a kernel has fewer than 2^16 instructions");
+            (Reg(at), *instruction)
+        })
+    }
+
+    /// How far the input of this position reaches, if it is read.
+    pub(crate) fn input_reach(&self, at: usize) -> Option<Reach> {
+        let read =
+            |i: &&Instruction| matches!(i.code, Code::Input(input) if usize::from(input) == at);
+        self.code.iter().find(read).map(|i| i.reach)
     }
 }

@@ -52,9 +52,8 @@ pub(crate) fn sweeps(kernel: &Kernel) -> Vec<Sweep> {
     let levels = levels(kernel);
     let count = levels.iter().max().map_or(0, |level| level + 1);
     let mut sweeps = vec![Sweep::default(); count];
-    for (at, instruction) in kernel.code.iter().enumerate() {
-        let reg = Reg(u16::try_from(at).expect("positions of a kernel"));
-        let level = levels[at];
+    for (reg, instruction) in kernel.iter() {
+        let level = levels[reg.index()];
         match instruction.code {
             // Its level is that of its result; it is taken one sweep before.
             Code::OverExamples(reduce, x) => {
@@ -83,18 +82,16 @@ pub(crate) fn sweeps(kernel: &Kernel) -> Vec<Sweep> {
         for reg in &sweep.stores {
             needed[reg.index()] = true;
         }
-        for at in (0..kernel.code.len()).rev() {
-            let instruction = kernel.code[at];
-            if needed[at] && instruction.reach.has_rows() {
+        for (reg, instruction) in kernel.iter().rev() {
+            if needed[reg.index()] && instruction.reach.has_rows() {
                 for operand in instruction.code.operands() {
                     needed[operand.index()] = true;
                 }
             }
         }
-        let rows = (0..kernel.code.len()).filter(|&at| needed[at]);
-        let rows = rows.filter(|&at| kernel.code[at].reach.has_rows());
-        let rows = rows.map(|at| Reg(u16::try_from(at).expect("positions of a kernel")));
-        sweep.each_row = rows.collect();
+        let rows = kernel.iter().filter(|(_, i)| i.reach.has_rows());
+        let rows = rows.filter(|(reg, _)| needed[reg.index()]);
+        sweep.each_row = rows.map(|(reg, _)| reg).collect();
     }
     sweeps
 }

@@ -123,17 +123,14 @@ impl Optimizer<PerExample> {
         extras: &Extras,
     ) -> Result<M, Box<Rejected<M, PerExampleGrads>>> {
         let forms = |leaves: &ModelLeaves| grads.forms_for(leaves);
-        match self.prepare(&model, grads.examples(), forms, extras) {
+        let wanted = Wanted::Parameters;
+        match self.prepare(&model, grads.examples(), forms, extras, wanted) {
             Ok(prepared) => {
                 // From here on only the forms hold the factors, which are freed leaf by leaf.
                 drop(grads);
                 Ok(self.replace(model, prepared))
             }
-            Err(error) => Err(Box::new(Rejected {
-                error,
-                model,
-                grads,
-            })),
+            Err(error) => Err(Rejected::new(error, model, grads)),
         }
     }
 
@@ -159,9 +156,8 @@ impl Optimizer<PerExample> {
         grads: &PerExampleGrads,
         extras: &Extras,
     ) -> Result<Updates, Error> {
-        let leaves = ModelLeaves::of(model)?;
-        let forms = grads.forms_for(&leaves)?;
-        self.advance(model, leaves, grads.examples(), forms, extras)
+        let forms = |leaves: &ModelLeaves| grads.forms_for(leaves);
+        self.advance(model, grads.examples(), forms, extras)
     }
 }
 
@@ -205,16 +201,12 @@ impl Optimizer<Aggregated> {
         grads: GradientsParams,
     ) -> Result<M, Box<Rejected<M, GradientsParams>>> {
         let forms = |leaves: &ModelLeaves| aggregated_forms(&model, leaves, &grads);
-        match self.prepare(&model, 1, forms, &Extras::new()) {
+        match self.prepare(&model, 1, forms, &Extras::new(), Wanted::Parameters) {
             Ok(prepared) => {
                 drop(grads);
                 Ok(self.replace(model, prepared))
             }
-            Err(error) => Err(Box::new(Rejected {
-                error,
-                model,
-                grads,
-            })),
+            Err(error) => Err(Rejected::new(error, model, grads)),
         }
     }
 
@@ -228,9 +220,8 @@ impl Optimizer<Aggregated> {
         grads: &GradientsParams,
         extras: &Extras,
     ) -> Result<Updates, Error> {
-        let leaves = ModelLeaves::of(model)?;
-        let forms = aggregated_forms(model, &leaves, grads)?;
-        self.advance(model, leaves, 1, forms, extras)
+        let forms = |leaves: &ModelLeaves| aggregated_forms(model, leaves, grads);
+        self.advance(model, 1, forms, extras)
     }
 }
 
@@ -284,19 +275,13 @@ impl<In: Axis> Optimizer<In> {
     fn advance<M: Module>(
         &mut self,
         model: &M,
-        leaves: ModelLeaves,
         examples: usize,
-        grads: Vec<Form>,
+        forms: impl FnOnce(&ModelLeaves) -> Result<Vec<Form>, Error>,
         extras: &Extras,
     ) -> Result<Updates, Error> {
-        let params = self.bind(model, &leaves)?;
-        let device = params[0].device();
-        let extras = extras.matrices(self.engine.program(), examples, &device)?;
-        let inputs = self
-            .engine
-            .inputs(Wanted::Updates, examples, params, extras)?;
-        let outputs = self.engine.step(inputs, grads);
-        Ok(Updates::new(leaves, self.publish(outputs)))
+        let prepared = self.prepare(model, examples, forms, extras, Wanted::Updates)?;
+        let outputs = self.engine.step(prepared.inputs, prepared.forms);
+        Ok(Updates::new(prepared.leaves, self.publish(outputs)))
     }
 
     /// Everything of a step that can fail.
@@ -306,20 +291,30 @@ impl<In: Axis> Optimizer<In> {
         examples: usize,
         forms: impl FnOnce(&ModelLeaves) -> Result<Vec<Form>, Error>,
         extras: &Extras,
+        wanted: Wanted,
     ) -> Result<Prepared, Error> {
         let leaves = ModelLeaves::of(model)?;
         let forms = forms(&leaves)?;
         let params = self.bind(model, &leaves)?;
-        let device = params[0].device();
-        let extras = extras.matrices(self.engine.program(), examples, &device)?;
-        let inputs = self
-            .engine
-            .inputs(Wanted::Parameters, examples, params, extras)?;
+        let inputs = self.inputs(wanted, examples, params, extras)?;
         Ok(Prepared {
             leaves,
             forms,
             inputs,
         })
+    }
+
+    /// What a step reads, once the optimizer is bound to the model.
+    fn inputs(
+        &self,
+        wanted: Wanted,
+        examples: usize,
+        params: Vec<Tensor<2>>,
+        extras: &Extras,
+    ) -> Result<Inputs, Error> {
+        let device = params[0].device();
+        let extras = extras.matrices(self.engine.program(), examples, &device)?;
+        self.engine.inputs(wanted, examples, params, extras)
     }
 
     /// The model after a step. Its parameters are taken out of it, so that the new ones may take their place in memory.

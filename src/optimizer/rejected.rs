@@ -14,6 +14,16 @@ pub struct Rejected<M, G> {
     pub grads: G,
 }
 
+impl<M, G> Rejected<M, G> {
+    pub(super) fn new(error: Error, model: M, grads: G) -> Box<Self> {
+        Box::new(Self {
+            error,
+            model,
+            grads,
+        })
+    }
+}
+
 impl<M, G> std::fmt::Debug for Rejected<M, G> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Rejected")

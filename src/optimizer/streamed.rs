@@ -62,14 +62,14 @@ impl Optimizer {
     ) -> Result<(Tensor<1>, M), Box<Rejected<M, ()>>> {
         let leaves = match ModelLeaves::of(&model) {
             Ok(leaves) => leaves,
-            Err(error) => return Err(rejected(error, model)),
+            Err(error) => return Err(Rejected::new(error, model, ())),
         };
         match self.run_on(&model, &leaves, losses, &Extras::new(), Wanted::Parameters) {
             Ok((losses, rows)) => {
                 let (emptied, _) = model::take_rows(model, &leaves);
                 Ok((losses, emptied.fill(rows.into_iter().map(Some).collect())))
             }
-            Err(error) => Err(rejected(error, model)),
+            Err(error) => Err(Rejected::new(error, model, ())),
         }
     }
 
@@ -98,22 +98,12 @@ impl Optimizer {
         wanted: Wanted,
     ) -> Result<(Tensor<1>, Vec<Tensor<2>>), Error> {
         let params = self.bind(model, leaves)?;
-        let device = params[0].device();
         let begin = |examples: usize| {
-            let extras = extras.matrices(self.engine.program(), examples, &device)?;
-            let inputs = self.engine.inputs(wanted, examples, params, extras)?;
+            let inputs = self.inputs(wanted, examples, params, extras)?;
             Ok(self.engine.begin(inputs))
         };
         let (losses, run) = pass::run(model, leaves, Tokens::Joined, losses, begin)?;
         let outputs = self.engine.commit(run);
         Ok((losses, self.publish(outputs)))
     }
-}
-
-fn rejected<M>(error: Error, model: M) -> Box<Rejected<M, ()>> {
-    Box::new(Rejected {
-        error,
-        model,
-        grads: (),
-    })
 }

@@ -125,24 +125,22 @@ pub(crate) fn uses(program: &Program, host: &HostScalars, leaves: usize) -> Vec<
 }
 
 /// The operands that are read at a leaf: of a `select` whose condition the host knows, only the branch that is taken.
-fn operands(
+pub(crate) fn operands(
     program: &Program,
     host: &HostScalars,
     id: NodeId,
     leaf: usize,
 ) -> impl Iterator<Item = NodeId> {
     let op = program.node(id).op;
-    let skip = match op {
-        Op::Select(c, ..) => host.get_predicate(c, leaf).map(|taken| {
-            // Positions in [condition, yes, no].
-            if taken { 2 } else { 1 }
-        }),
+    let taken = match op {
+        Op::Select(c, yes, no) => {
+            let holds = host.get_predicate(c, leaf);
+            holds.map(|holds| if holds { yes } else { no })
+        }
         _ => None,
     };
-    op.operands()
-        .enumerate()
-        .filter(move |(at, _)| Some(*at) != skip)
-        .map(|(_, operand)| operand)
+    let all = op.operands().filter(move |_| taken.is_none());
+    all.chain(taken)
 }
 
 /// The node at a position.

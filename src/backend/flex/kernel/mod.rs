@@ -15,6 +15,7 @@ use burn::tensor::{DType, Shape, TensorData};
 use burn_flex::FlexTensor;
 use bytemuck::Pod;
 use num_traits::Float;
+use pergrad_transforms::program::Fold;
 use rayon::prelude::*;
 
 use crate::kernel::{Code, Kernel, Reach, Reg, Sweep, sweeps};
@@ -59,12 +60,17 @@ unsafe impl<E: Send> Sync for Cells<E> {}
 unsafe impl<E: Send> Send for Cells<E> {}
 
 impl<E: Number> Job<'_, E> {
-    /// The position of a reduction over elements among all of them.
-    fn over_elements(&self, reg: Reg) -> usize {
-        let before = self.kernel.code[..reg.index()].iter();
-        before
-            .filter(|i| matches!(i.code, Code::OverElements(..)))
-            .count()
+    /// A reduction over elements, and its position among all of them.
+    fn over_elements(&self, reg: Reg) -> (Fold, usize) {
+        let Code::OverElements(fold, _) = self.kernel.at(reg).code else {
+            unreachable!("a sweep lists reductions over elements")
+        };
+        (
+            fold,
+            stats(self.kernel)
+                .take_while(|(known, _)| *known != reg)
+                .count(),
+        )
     }
 
     /// Writes a part of a row of an output `[B, P]`.
@@ -131,14 +137,8 @@ fn typed<E: Number>(
         kernel,
         sweeps,
     };
-    let stats = kernel.code.iter().enumerate();
-    let stats: Vec<(Reg, usize)> = stats
-        .filter(|(_, i)| matches!(i.code, Code::OverElements(..)))
-        .map(|(at, i)| {
-            let reg = Reg(u16::try_from(at).expect("positions of a kernel"));
-            (reg, if i.reach.has_rows() { examples } else { 1 })
-        })
-        .collect();
+    let rows = |(_, reach): (Reg, Reach)| if reach.has_rows() { examples } else { 1 };
+    let rows: Vec<usize> = stats(kernel).map(rows).collect();
     let tiles_of_part = tiles.div_ceil(PARTS);
     let part = tiles_of_part * width;
     let parts = cut(&mut places, part, size);
@@ -146,14 +146,14 @@ fn typed<E: Number>(
         .into_par_iter()
         .enumerate()
         .map(|(at, mut outputs)| {
-            let mut partial: Partial = stats.iter().map(|(_, n)| vec![0.0; *n]).collect();
+            let mut partial: Partial = rows.iter().map(|&n| vec![0.0; n]).collect();
             let columns = at * part..((at + 1) * part).min(size);
             run_part(&job, columns, &mut outputs, &mut partial);
             partial
         })
         .collect();
     drop(job);
-    collect(kernel, places, full, &stats, &partials, [examples, size])
+    collect(kernel, places, full, &partials, [examples, size])
 }
 
 /// The tiles of one part, one after the other.
@@ -179,6 +179,13 @@ fn run_part<E: Number>(
     }
 }
 
+/// The reductions over elements.
+fn stats(kernel: &Kernel) -> impl Iterator<Item = (Reg, Reach)> {
+    let stats = kernel.iter();
+    let stats = stats.filter(|(_, i)| matches!(i.code, Code::OverElements(..)));
+    stats.map(|(reg, i)| (reg, i.reach))
+}
+
 /// An output `[1, P]`, or nothing for an output of another reach.
 enum Place<E> {
     Elsewhere,
@@ -193,11 +200,7 @@ fn in_place<E: Number>(
     inputs: &mut [Option<FlexTensor>],
     size: usize,
 ) -> Vec<Place<E>> {
-    let rows = |at: usize| {
-        kernel.code.iter().any(|i| {
-            i.reach == Reach::Row && i.code == Code::Input(u16::try_from(at).unwrap_or(u16::MAX))
-        })
-    };
+    let rows = |at: usize| kernel.input_reach(at) == Some(Reach::Row);
     let mut free: Vec<usize> = (0..inputs.len())
         .filter(|&at| {
             let input = inputs[at].as_ref().expect("not taken yet");
@@ -239,11 +242,6 @@ fn bind<'a, E: Number>(
     inputs: &'a [Option<FlexTensor>],
     places: &[Place<E>],
 ) -> Vec<Input<'a, E>> {
-    let reach = |at: usize| {
-        let code = Code::Input(u16::try_from(at).expect("inputs of a kernel"));
-        let read = kernel.code.iter().find(|i| i.code == code);
-        read.map_or(Reach::One, |i| i.reach)
-    };
     let inputs = inputs.iter().enumerate().map(|(at, input)| {
         let Some(input) = input else {
             let taken = |place: &Place<E>| matches!(place, Place::Of(of, _) if *of == at);
@@ -253,7 +251,7 @@ fn bind<'a, E: Number>(
         let layout = input.layout();
         let values = &input.storage::<E>()[layout.start_offset()..];
         let stride = usize::try_from(layout.strides()[0]).unwrap_or(0);
-        match reach(at) {
+        match kernel.input_reach(at).unwrap_or(Reach::One) {
             Reach::Full => Input::Full(values, stride),
             Reach::Row => Input::Row(values),
             Reach::Column => Input::Column(values),
@@ -326,7 +324,6 @@ fn collect<E: Number>(
     kernel: &Kernel,
     places: Vec<Place<E>>,
     full: Vec<(Reg, Vec<E>)>,
-    stats: &[(Reg, usize)],
     partials: &[Partial],
     [examples, size]: [usize; 2],
 ) -> Vec<FlexTensor> {
@@ -347,20 +344,15 @@ fn collect<E: Number>(
             let (_, values) = entry.take().expect("just seen");
             return tensor(values, [examples, size]);
         }
-        let at = stats.iter().position(|(known, _)| *known == reg);
+        let at = stats(kernel).position(|(known, _)| known == reg);
         let at = at.expect("numbers that reach no column are no results of a kernel");
         let Code::OverElements(fold, _) = kernel.at(reg).code else {
             unreachable!("just found")
         };
-        let rows = stats[at].1;
+        let rows = partials[0][at].len();
         let values = (0..rows).map(|row| {
             let parts = partials.iter().map(|partial| partial[at][row]);
-            number(match fold {
-                pergrad_transforms::program::Fold::Sum => parts.sum(),
-                pergrad_transforms::program::Fold::Max => parts.fold(0.0, |x, y| {
-                    pergrad_transforms::program::Binary::Max.apply(x, y)
-                }),
-            })
+            number(parts.fold(0.0, |x, y| loops::combine(fold, x, y)))
         });
         tensor(values.collect(), [rows, 1])
     });

@@ -60,9 +60,9 @@ pub(super) fn run<E: Number>(
 ) {
     for sweep in &job.sweeps {
         for &reg in &sweep.once {
-            if let Code::OverElements(fold, x) = job.kernel.at(reg).code {
+            if let Code::OverElements(_, x) = job.kernel.at(reg).code {
                 let x = arg(job, buffers, outputs, columns, 0, x);
-                let at = job.over_elements(reg);
+                let (fold, at) = job.over_elements(reg);
                 let folded = loops::fold(job.arch, fold, None, x, columns.len());
                 let total = &mut partial[at][0];
                 *total = loops::combine(fold, *total, folded);
@@ -74,7 +74,7 @@ pub(super) fn run<E: Number>(
             continue;
         }
         if job.splits && job.examples > ROWS_TO_SPLIT {
-            split_rows(job, sweep, buffers, columns, partial);
+            split_rows(job, sweep, buffers, columns);
         } else {
             rows(
                 job,
@@ -116,6 +116,10 @@ fn rows<E: Number>(
             Sum::new(job, taken, reduce, width, rows.len())
         })
         .collect();
+    let folds = sweep.over_elements.iter();
+    let folds: Vec<_> = folds
+        .map(|taken| (taken, job.over_elements(taken.reg)))
+        .collect();
     for start in rows.clone().step_by(FOUR) {
         let group = start..(start + FOUR).min(rows.end);
         for row in group.clone() {
@@ -128,12 +132,8 @@ fn rows<E: Number>(
                     sum.take(job.arch, x, row - rows.start);
                 }
             }
-            for taken in &sweep.over_elements {
-                let Code::OverElements(fold, _) = job.kernel.at(taken.reg).code else {
-                    unreachable!("a sweep lists reductions over elements")
-                };
+            for &(taken, (fold, at)) in &folds {
                 let x = arg(job, buffers, outputs, columns, row, taken.of);
-                let at = job.over_elements(taken.reg);
                 let folded = loops::fold(job.arch, fold, taken.by, x, width);
                 let total = &mut partial[at][row];
                 *total = loops::combine(fold, *total, folded);
@@ -176,30 +176,25 @@ fn split_rows<E: Number>(
     sweep: &Sweep,
     buffers: &mut Buffers<E>,
     columns: &Range<usize>,
-    partial: &mut Partial,
 ) {
     let starts: Vec<usize> = (0..job.examples).step_by(ROWS_TO_SPLIT).collect();
     let shared: &Buffers<E> = buffers;
-    let none = vec![Vec::new(); partial.len()];
-    let parts: Vec<(Buffers<E>, Partial)> = starts
+    let parts: Vec<Buffers<E>> = starts
         .into_par_iter()
         .map(|start| {
             let mut own = shared.clone();
             let part = start..(start + ROWS_TO_SPLIT).min(job.examples);
             // Kernels that are split have no outputs in place of inputs, and no sums over elements.
-            let (mut outputs, mut partial): (Vec<&mut [E]>, _) = (Vec::new(), none.clone());
-            pulp::Arch::new().dispatch(|| {
-                rows(
-                    job,
-                    sweep,
-                    &mut own,
-                    columns,
-                    &mut outputs,
-                    &mut partial,
-                    part,
-                )
-            });
-            (own, partial)
+            rows(
+                job,
+                sweep,
+                &mut own,
+                columns,
+                &mut [],
+                &mut Partial::new(),
+                part,
+            );
+            own
         })
         .collect();
     for &Taken { reg, .. } in &sweep.over_examples {
@@ -207,8 +202,8 @@ fn split_rows<E: Number>(
             unreachable!("a sweep lists reductions over examples")
         };
         let width = columns.len();
-        let mut sum = parts[0].0.each[reg.index()].clone();
-        for (part, _) in &parts[1..] {
+        let mut sum = parts[0].each[reg.index()].clone();
+        for part in &parts[1..] {
             let x = Arg::Each(&part.each[reg.index()][..width]);
             match reduce {
                 Reduce::Max => loops::extreme(job.arch, Binary::Max, x, &mut sum[..width]),
