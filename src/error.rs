@@ -180,6 +180,33 @@ pub enum Error {
         got: String,
     },
 
+    /// Parts of a batch that do not belong together.
+    #[error(
+        "this part of a batch was accumulated for {what}, so it cannot be merged: accumulate every part of a batch with one optimizer and the same model, then step once"
+    )]
+    OtherPart {
+        /// What it was accumulated for.
+        what: &'static str,
+    },
+
+    /// Devices that cannot add up what each of them has.
+    #[error(
+        "burn has no collective operations on {device}: use CUDA devices, or `Threads`, or a `Collective` of your own"
+    )]
+    NoCollective {
+        /// The device.
+        device: String,
+    },
+
+    /// A device that is none of those that share a batch.
+    #[error("device {rank} was asked for, but {devices} share the batch: count from 0")]
+    Rank {
+        /// The position that was asked for.
+        rank: usize,
+        /// How many there are.
+        devices: usize,
+    },
+
     /// A step panicked after it had taken the state.
     #[error(
         "a step of this optimizer was interrupted by a panic, and its state is lost: load a saved state, or make a new optimizer"

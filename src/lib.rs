@@ -38,9 +38,11 @@
 //! | `kernel` | what is computed of a leaf in one pass |
 //! | `backend` | the operations that burn does not have |
 //! | [`Optimizer`] | a chain with its state, stepping a model |
+//! | [`Accumulated`], [`distributed`] | a batch that comes in parts, one after the other or on several devices |
 
 mod backend;
 pub mod capture;
+pub mod distributed;
 mod error;
 mod exec;
 pub mod grads;
@@ -57,7 +59,7 @@ pub use capture::{
 pub use error::Error;
 pub use exec::{HostRunner, NormMethod, Settings};
 pub use grads::{PerExampleGrads, PerExampleGradsBuilder};
-pub use optimizer::{Extras, Optimizer, Rejected, Updates};
+pub use optimizer::{Accumulated, Extras, Optimizer, Rejected, Updates};
 pub use pergrad_transforms as transforms;
 
 /// Everything for writing chains and links; see [`pergrad_transforms::prelude`].

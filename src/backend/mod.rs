@@ -4,12 +4,24 @@
 //! at run time.
 
 mod autodiff;
+#[cfg(feature = "cube")]
+mod cube;
 #[cfg(feature = "flex")]
 mod flex;
 mod ops;
 
-use burn::backend::{Dispatch, DispatchTensorKind};
-use burn::tensor::{DType, Int, Tensor};
+#[cfg(feature = "flex")]
+use burn::backend::Flex;
+#[cfg(any(feature = "flex", feature = "cube"))]
+use burn::backend::{
+    Backend, BackendTensor, DispatchKindConversion, DispatchTensor, tensor::FloatTensor,
+};
+use burn::backend::{Dispatch, DispatchDevice};
+#[cfg(any(feature = "flex", feature = "cube"))]
+use burn::tensor::kind::Basic;
+use burn::tensor::{DType, Device, Float, Int, Tensor};
+#[cfg(feature = "cube")]
+use burn_cubecl::Cube;
 
 use crate::kernel::Kernel;
 use crate::nn::Windows;
@@ -36,13 +48,103 @@ pub(crate) fn affine(
     Tensor::from_dispatch(Dispatch::affine(x, scale, shift, anchor, ticket))
 }
 
+/// A backend that has pergrad's operations.
+enum Runs {
+    #[cfg(feature = "flex")]
+    Flex,
+    #[cfg(feature = "cube")]
+    Cube,
+}
+
+fn device_kind(device: &Device) -> Option<Runs> {
+    match device.as_dispatch() {
+        #[cfg(feature = "flex")]
+        DispatchDevice::Flex(_) => Some(Runs::Flex),
+        #[cfg(feature = "cube")]
+        DispatchDevice::Cube(_) => Some(Runs::Cube),
+        _ => None,
+    }
+}
+
 /// Whether the backend of a tensor has pergrad's operations, kernels too.
 pub(crate) fn has_operations(x: &Tensor<2>) -> bool {
-    match x.clone().into_dispatch().kind {
-        #[cfg(feature = "flex")]
-        DispatchTensorKind::Flex(_) => true,
-        #[allow(unreachable_patterns)] // with one backend there is one kind
-        _ => false,
+    device_kind(&x.device()).is_some()
+}
+
+/// Whether kernels compute the elements of [products](Operand::Product) about as fast as burn does. A device with units for matrices
+/// does not.
+pub(crate) fn products_are_cheap(device: &Device) -> bool {
+    !matches!(device_kind(device), Some(Runs::Cube))
+}
+
+/// What a kernel reads.
+#[derive(Clone)]
+pub(crate) enum Operand {
+    /// `[B or 1, P or 1]`.
+    Matrix(Tensor<2>),
+    /// `[B, P]`, whose rows are `sum_t left[b,t] (x) right[b,t]`.
+    Product {
+        /// `[B, T, L]`.
+        left: Tensor<3>,
+        /// `[B, T, R]`.
+        right: Tensor<3>,
+    },
+}
+
+impl Operand {
+    /// How many numbers are read.
+    pub(crate) fn elements(&self) -> usize {
+        match self {
+            Self::Matrix(x) => x.dims().iter().product(),
+            Self::Product { left, right } => {
+                left.dims().iter().product::<usize>() + right.dims().iter().product::<usize>()
+            }
+        }
+    }
+
+    /// The tensors as a backend holds them, the factors of a product side by side.
+    #[cfg(any(feature = "flex", feature = "cube"))]
+    fn held_by<B: Backend>(self) -> Held<FloatTensor<B>>
+    where
+        DispatchTensor: DispatchKindConversion<B>,
+    {
+        fn held<B: Backend, const D: usize>(x: Tensor<D>) -> FloatTensor<B>
+        where
+            DispatchTensor: DispatchKindConversion<B>,
+        {
+            to::<B, D, Float>(x).expect("all on one device").float()
+        }
+        match self {
+            Self::Matrix(x) => Held::Matrix(held::<B, 2>(x)),
+            Self::Product { left, right } => {
+                Held::Product([held::<B, 3>(left), held::<B, 3>(right)])
+            }
+        }
+    }
+}
+
+/// What a kernel reads, as a backend holds it.
+#[cfg(any(feature = "flex", feature = "cube"))]
+#[derive(Clone, Debug)]
+enum Held<X> {
+    Matrix(X),
+    Product([X; 2]),
+}
+
+#[cfg(feature = "cube")]
+impl<X> Held<X> {
+    fn map<Y>(self, mut f: impl FnMut(X) -> Y) -> Held<Y> {
+        match self {
+            Self::Matrix(x) => Held::Matrix(f(x)),
+            Self::Product([left, right]) => Held::Product([f(left), f(right)]),
+        }
+    }
+
+    fn into_vec(self) -> Vec<X> {
+        match self {
+            Self::Matrix(x) => vec![x],
+            Self::Product([left, right]) => vec![left, right],
+        }
     }
 }
 
@@ -50,29 +152,45 @@ pub(crate) fn has_operations(x: &Tensor<2>) -> bool {
 pub(crate) fn run_kernel(
     kernel: &Kernel,
     scalars: &[f64],
-    inputs: Vec<Tensor<2>>,
+    inputs: Vec<Operand>,
     sides: [usize; 2],
     dtype: DType,
 ) -> Vec<Tensor<2>> {
-    #[cfg(feature = "flex")]
-    {
-        let inputs = inputs.into_iter().map(to_flex);
-        let inputs = inputs.map(|input| input.expect("asked before").float());
-        let outputs = flex::kernel::run(kernel, scalars, inputs.collect(), sides, dtype);
-        outputs.into_iter().map(from_flex).collect()
+    let kind = inputs.first().and_then(|input| match input {
+        Operand::Matrix(x) => device_kind(&x.device()),
+        Operand::Product { left, .. } => device_kind(&left.device()),
+    });
+    match kind {
+        #[cfg(feature = "flex")]
+        Some(Runs::Flex) => {
+            let inputs = inputs.into_iter().map(Operand::held_by::<Flex>).collect();
+            let outputs = flex::kernel::run(kernel, scalars, inputs, sides, dtype);
+            outputs.into_iter().map(from::<Flex, 2>).collect()
+        }
+        #[cfg(feature = "cube")]
+        Some(Runs::Cube) => {
+            let inputs = inputs.into_iter().map(Operand::held_by::<Cube>).collect();
+            let outputs = cube::run(kernel, scalars, inputs, sides, dtype);
+            outputs.into_iter().map(from::<Cube, 2>).collect()
+        }
+        None => unreachable!("no backend said that it runs kernels"),
     }
-    #[cfg(not(feature = "flex"))]
-    {
-        let _ = (kernel, scalars, inputs, sides, dtype);
-        unreachable!("no backend said that it runs kernels")
+}
+
+/// Whether burn has collective operations between this device and others of its kind.
+pub(crate) fn has_collectives(device: &Device) -> bool {
+    match device.as_dispatch() {
+        #[cfg(feature = "cube")]
+        DispatchDevice::Cube(device) => device.client().has_device_transport(),
+        _ => false,
     }
 }
 
 /// The windows of a convolution, `[B, C, H, W] -> [B, C kh kw, T]`, without autodiff, if the backend has an operation for it.
 pub(crate) fn columns(x: &Tensor<4>, windows: &Windows) -> Option<Tensor<3>> {
     #[cfg(feature = "flex")]
-    if let Some(x) = to_flex(x.clone()) {
-        return flex::columns::run(&x.float(), windows).map(from_flex);
+    if let Some(x) = to::<Flex, 4, Float>(x.clone()) {
+        return flex::columns::run(&x.float(), windows).map(from::<Flex, 3>);
     }
     let _ = (x, windows);
     None
@@ -82,25 +200,33 @@ pub(crate) fn columns(x: &Tensor<4>, windows: &Windows) -> Option<Tensor<3>> {
 /// operation for it.
 pub(crate) fn merge(ids: &Tensor<2, Int>, d: &Tensor<3>) -> Option<Tensor<3>> {
     #[cfg(feature = "flex")]
-    if let (Some(ids), Some(d)) = (to_flex(ids.clone()), to_flex(d.clone())) {
-        return flex::merge::run(&ids.int(), &d.float()).map(from_flex);
+    if let (Some(ids), Some(d)) = (
+        to::<Flex, 2, Int>(ids.clone()),
+        to::<Flex, 3, Float>(d.clone()),
+    ) {
+        return flex::merge::run(&ids.int(), &d.float()).map(from::<Flex, 3>);
     }
     let _ = (ids, d);
     None
 }
 
-/// The tensor as Flex holds it, if it does.
-#[cfg(feature = "flex")]
-fn to_flex<const D: usize, K: burn::tensor::kind::Basic>(
-    x: Tensor<D, K>,
-) -> Option<burn::backend::BackendTensor<burn::backend::Flex>> {
-    use burn::backend::{DispatchKindConversion, DispatchTensor, Flex};
-    <DispatchTensor as DispatchKindConversion<Flex>>::try_into_backend(x.into_dispatch()).ok()
+/// The tensor as a backend holds it, if it does.
+#[cfg(any(feature = "flex", feature = "cube"))]
+fn to<B: Backend, const D: usize, K: Basic>(x: Tensor<D, K>) -> Option<BackendTensor<B>>
+where
+    DispatchTensor: DispatchKindConversion<B>,
+{
+    <DispatchTensor as DispatchKindConversion<B>>::try_into_backend(x.into_dispatch()).ok()
 }
 
-#[cfg(feature = "flex")]
-fn from_flex<const D: usize>(x: burn_flex::FlexTensor) -> Tensor<D> {
-    use burn::backend::{BackendTensor, DispatchKindConversion, DispatchTensor, Flex};
+/// The tensor that a backend holds.
+#[cfg(any(feature = "flex", feature = "cube"))]
+fn from<B: Backend, const D: usize>(x: FloatTensor<B>) -> Tensor<D>
+where
+    DispatchTensor: DispatchKindConversion<B>,
+{
     let x = BackendTensor::Float(x);
-    Tensor::from_dispatch(<DispatchTensor as DispatchKindConversion<Flex>>::from_backend(x))
+    Tensor::from_dispatch(<DispatchTensor as DispatchKindConversion<B>>::from_backend(
+        x,
+    ))
 }

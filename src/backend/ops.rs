@@ -5,10 +5,16 @@ use burn::backend::{Backend, backend_extension};
 use burn::tensor::DType;
 
 /// What pergrad needs of a backend beyond burn's own operations.
-#[backend_extension(Flex: cfg(feature = "flex"), Autodiff)]
+#[backend_extension(
+    Flex: cfg(feature = "flex"),
+    Cube: cfg(feature = "cube"),
+    Fusion: cfg(feature = "cube"),
+    Autodiff
+)]
 pub(crate) trait GradOps: Backend {
     /// The identity on `x`. With autodiff, the gradient at the output goes on to `x`, and is announced as the arrival `ticket`.
     /// `anchor` is a tracked tensor of any shape: it makes the output tracked where `x` is not.
+    #[fusion(default)]
     fn tap(x: FloatTensor<Self>, anchor: FloatTensor<Self>, ticket: u64) -> FloatTensor<Self> {
         let _ = (anchor, ticket);
         x
@@ -17,6 +23,7 @@ pub(crate) trait GradOps: Backend {
     /// `x * scale + shift`, of `x [B, T, F]` with parameters `[1, 1, F]`, or of `x [B, F, T]` with parameters `[1, F, 1]`. With
     /// autodiff, one backward operation gives the gradient of `x`, and announces the gradients of each example's scale and shift,
     /// both `[B, F]`, as the arrival `ticket`.
+    #[fusion(default)]
     fn affine(
         x: FloatTensor<Self>,
         scale: FloatTensor<Self>,

@@ -2,12 +2,9 @@
 
 use std::rc::Rc;
 
-use pergrad_transforms::program::{Fold, Unary};
-
 use super::deferred::{self, Deferred, Expression};
-use super::factored::{Factors, Kept};
-use super::ops::{self, Mask, Matrix};
-use super::reduce;
+use super::factored::Factors;
+use super::ops::{Mask, Matrix};
 use super::settings::Settings;
 
 /// The value of a node.
@@ -43,50 +40,6 @@ impl Cell {
             Self::Factors(x) => Self::Deferred(Deferred::new(x, settings)),
             other => other,
         }
-    }
-
-    /// What the factors tell, if it is in factors and they do; else `rest` of the value that has left them.
-    pub(super) fn told<T>(
-        self,
-        settings: &Settings,
-        told: impl FnOnce(Box<Factors>) -> Kept<T>,
-        rest: impl FnOnce(Self) -> T,
-    ) -> T {
-        match self {
-            Self::Factors(x) => match told(x) {
-                Ok(told) => told,
-                Err(x) => rest(Self::Factors(x).leave_factors(settings)),
-            },
-            x => rest(x),
-        }
-    }
-
-    /// A function of each element.
-    pub(super) fn unary(self, f: Unary, settings: &Settings) -> Self {
-        self.told(
-            settings,
-            |x| x.unary(f).map(Self::Factors),
-            |x| match x {
-                Self::Deferred(x) => Self::Deferred(x.then(|x| Expression::Unary(f, x))),
-                x => Self::Number(ops::unary(f, x.into_dense())),
-            },
-        )
-    }
-
-    /// `[R, P] -> [R, 1]`, of a leaf of P elements.
-    pub(super) fn over_elements(self, fold: Fold, size: usize, settings: &Settings) -> Matrix {
-        self.told(
-            settings,
-            |x| x.over_elements(fold, settings.norm_method),
-            |x| match x {
-                Self::Deferred(x) => x.over_elements(fold),
-                x => {
-                    let x = x.into_dense();
-                    let rows = x.dims()[0];
-                    reduce::over_elements(fold, ops::expand(x, [rows, size]))
-                }
-            },
-        )
     }
 
     /// The deferred value that this is.

@@ -1,9 +1,10 @@
 //! The engine: a program with its plan and its state, bound to leaves on a device.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use burn::tensor::{DType, Device, TensorData};
-use pergrad_transforms::program::{HostInputs, HostScalars, Number};
+use pergrad_transforms::program::Parts;
+use pergrad_transforms::program::{HostInputs, HostScalars, Merge, Number};
 use pergrad_transforms::state::{SlotState, VERSION};
 use pergrad_transforms::{AxisKind, Dtype, ExtentKind, Hyper, ParamTree, Program, State};
 
@@ -23,14 +24,17 @@ pub(crate) struct Engine {
     plan: Arc<Plan>,
     /// The same with the updates added to the parameters, if it has updates of leaves.
     applied: Option<(Arc<Program>, Arc<Plan>)>,
+    /// The same for a batch that comes in parts, once it has been asked for.
+    in_parts: OnceLock<Arc<InParts>>,
     pub(crate) settings: Settings,
     hypers: Vec<Hyper>,
     step: u64,
     bound: Option<Bound>,
     /// A step is under way that has taken the state; still so after a panic in it.
     stepping: bool,
-    /// What the last step computed how.
+    /// What the last step computed how, and of which program.
     events: Vec<Event>,
+    explained: Arc<Program>,
 }
 
 /// What a step gives for each leaf.
@@ -39,6 +43,19 @@ pub(crate) enum Wanted {
     Updates,
     /// The parameters after the updates.
     Parameters,
+    /// What a part of a batch gives; the state stays as it is.
+    Part,
+    /// The parameters after the updates, of parts that have been merged.
+    Merged,
+}
+
+/// A program over a batch that comes in parts, with its plans.
+#[derive(Debug)]
+pub(crate) struct InParts {
+    pub(crate) part: (Arc<Program>, Arc<Plan>),
+    /// With the updates added to the parameters.
+    rest: (Arc<Program>, Arc<Plan>),
+    pub(crate) merges: Vec<Merge>,
 }
 
 /// What belongs to one model: found once, kept as long as its leaves stay the same.
@@ -60,12 +77,15 @@ impl Engine {
             let plan = Plan::new(&applied);
             (Arc::new(applied), Arc::new(plan))
         });
+        let program = Arc::new(program);
         Self {
             applied,
             plan: Arc::new(Plan::new(&program)),
+            in_parts: OnceLock::new(),
             settings: Settings::default(),
             hypers: program.hypers().iter().map(|h| h.value.clone()).collect(),
-            program: Arc::new(program),
+            explained: program.clone(),
+            program,
             step: 0,
             bound: None,
             stepping: false,
@@ -167,6 +187,22 @@ impl Engine {
         slots.collect()
     }
 
+    /// The program that gives what is wanted, with its plan.
+    fn wanted(&self, result: Wanted) -> Result<(&Arc<Program>, &Arc<Plan>), Error> {
+        let (program, plan) = match (result, &self.applied) {
+            (Wanted::Part, _) => &self.in_parts()?.part,
+            (Wanted::Merged, _) => &self.in_parts()?.rest,
+            (Wanted::Parameters, Some(applied)) => applied,
+            _ => return Ok((&self.program, &self.plan)),
+        };
+        Ok((program, plan))
+    }
+
+    /// The program that gives what is wanted.
+    pub(crate) fn program_of(&self, result: Wanted) -> Result<&Program, Error> {
+        Ok(self.wanted(result)?.0)
+    }
+
     /// What a step over the bound leaves reads. Everything that can fail does so here, before anything changes.
     pub(crate) fn inputs(
         &self,
@@ -175,13 +211,14 @@ impl Engine {
         params: Vec<Matrix>,
         extras: Vec<Matrix>,
     ) -> Result<Inputs, Error> {
-        self.program.check_batch(examples)?;
         let hypers = self.program.hyper_values(&self.hypers, self.step)?;
         let bound = self.bound.as_ref().expect("bound before");
-        let (program, plan) = match (result, &self.applied) {
-            (Wanted::Parameters, Some((program, plan))) => (program, plan),
-            _ => (&self.program, &self.plan),
-        };
+        let (program, plan) = self.wanted(result)?;
+        match result {
+            // A part may be smaller than what a reduction needs.
+            Wanted::Part => program.check_batch(examples)?,
+            _ => self.program.check_batch(examples)?,
+        }
         let host = HostScalars::compute(
             program,
             &HostInputs {
@@ -214,6 +251,7 @@ impl Engine {
 
     /// Ends a step whose gradients have all been given.
     pub(crate) fn commit(&mut self, run: Run) -> Outputs {
+        self.explained = run.program();
         let mut outputs = run.finish();
         let bound = self.bound.as_mut().expect("bound before");
         bound.slots = std::mem::take(&mut outputs.slots);
@@ -234,6 +272,55 @@ impl Engine {
         self.commit(run)
     }
 
+    /// The program for a batch that comes in parts.
+    pub(crate) fn in_parts(&self) -> Result<&InParts, Error> {
+        if self.in_parts.get().is_none() {
+            let Parts { part, rest, merges } = self.program.parts()?;
+            let planned = |program: Program| {
+                let plan = Plan::new(&program);
+                (Arc::new(program), Arc::new(plan))
+            };
+            let in_parts = InParts {
+                part: planned(part),
+                rest: planned(rest.applied()),
+                merges,
+            };
+            // Nobody else can have set it: it was empty, and this is the only reference.
+            let _ = self.in_parts.set(Arc::new(in_parts));
+        }
+        Ok(self.in_parts.get().expect("just set"))
+    }
+
+    /// The number of steps, the leaves and the place that what parts of a batch give belongs to.
+    pub(crate) fn stamp(&self) -> (u64, ParamTree, Device) {
+        let bound = self.bound.as_ref().expect("bound before");
+        (self.step, bound.tree.clone(), bound.device.clone())
+    }
+
+    /// What a part of a batch gives, the values that are merged first. The state stays as it is.
+    pub(crate) fn part(&self, inputs: Inputs, grads: Vec<Form>) -> Vec<Vec<Matrix>> {
+        let mut run = self.begin(inputs);
+        for (at, form) in grads.into_iter().enumerate() {
+            run.leaf(at, form);
+        }
+        run.finish().outputs
+    }
+
+    /// Takes one step with what parts of a batch have given.
+    pub(crate) fn step_merged(&mut self, inputs: Inputs, merged: Vec<Vec<Matrix>>) -> Outputs {
+        self.stepping = true;
+        let bound = self.bound.as_mut().expect("bound before");
+        let mut slots = std::mem::take(&mut bound.slots);
+        slots.extend(merged);
+        let mut run = Run::new(inputs, slots);
+        run.without_grads();
+        let mut outputs = self.commit(run);
+        let bound = self.bound.as_mut().expect("bound before");
+        bound.slots.truncate(self.program.slots().len());
+        outputs.slots.clear();
+        outputs
+    }
+
     /// What the last step computed how; nothing before the first.
     pub(crate) fn explain(&self) -> Option<String> {
         if self.events.is_empty() {
@@ -241,9 +328,7 @@ impl Engine {
         }
         let bound = self.bound.as_ref()?;
         let bytes = bound.dtype.size();
-        let applied = self.applied.as_ref();
-        // The applied program is the other one and a node more.
-        let program = applied.map_or(&self.program, |(applied, _)| applied);
+        let program = &self.explained;
         Some(trace::text(program, &bound.tree, bytes, &self.events))
     }
 

@@ -7,33 +7,44 @@
 use std::collections::HashMap;
 
 use pergrad_transforms::ExtentKind;
-use pergrad_transforms::program::{NodeId, Op};
+use pergrad_transforms::program::{Binary, NodeId, Op, Unary};
 
 use super::cell::Cell;
+use super::deferred;
 use super::leaf::Leaf;
 use super::ops::Matrix;
 use super::trace::{Event, How, Moved};
-use crate::backend::run_kernel;
+use crate::backend::{Operand, run_kernel};
 use crate::kernel::{Builder, Code, Reg};
 use crate::plan::operands;
 
 impl Leaf<'_> {
     /// Computes a node now, or lets it wait for a kernel.
     pub(super) fn visit(&mut self, id: NodeId, kernels: bool) {
-        if kernels && self.can_wait(id) {
+        let factored = |this: &Self| {
+            let cell = |x: &NodeId| matches!(this.table.peek(*x), Some(Cell::Factors(_)));
+            this.operands(id).iter().any(cell)
+        };
+        let waits = |this: &Self| this.operands(id).iter().any(|x| this.pending.contains(x));
+        if kernels && !factored(self) && self.can_wait(id) {
             self.pending.push(id);
             return;
         }
-        if self.operands(id).iter().any(|x| self.pending.contains(x)) {
+        if waits(self) {
             self.flush();
-            // What waited is there now, and may be all that was missing.
-            if kernels && self.can_wait(id) {
-                self.pending.push(id);
-                return;
-            }
         }
-        let how = self.how(id);
-        let cell = self.evaluate(id);
+        let told = self.told(id);
+        if told.is_none() && kernels && self.can_wait(id) {
+            // What waited is there now, and may be all that was missing; or a kernel takes what the factors do not tell.
+            self.pending.push(id);
+            return;
+        }
+        let how = if told.is_some() {
+            How::Factors
+        } else {
+            self.how(id)
+        };
+        let cell = told.unwrap_or_else(|| self.evaluate(id));
         self.table.store(id, cell);
         let is_input = self.inputs.program.node(id).op.operands().next().is_none();
         if !is_input {
@@ -48,15 +59,17 @@ impl Leaf<'_> {
 
     /// How burn's operations will compute a node.
     fn how(&self, id: NodeId) -> How {
-        let mut how = How::Plain;
-        for x in self.operands(id) {
-            match self.table.peek(x) {
-                Some(Cell::Deferred(_) | Cell::DeferredMask(_)) => return How::Tiles,
-                Some(Cell::Factors(_)) => how = How::Factors,
-                _ => {}
-            }
+        let settings = &self.inputs.settings;
+        let tiles = |x: &NodeId| match self.table.peek(*x) {
+            Some(Cell::Deferred(_) | Cell::DeferredMask(_)) => true,
+            Some(Cell::Factors(x)) => !deferred::is_small(x, settings),
+            _ => false,
+        };
+        if self.operands(id).iter().any(tiles) {
+            How::Tiles
+        } else {
+            How::Plain
         }
-        how
     }
 
     fn can_wait(&self, id: NodeId) -> bool {
@@ -84,17 +97,21 @@ impl Leaf<'_> {
             if self.pending.contains(&x) {
                 return !matches!(self.inputs.program.node(x).op, Op::OverElements(..));
             }
-            matches!(self.peek(x), Some(Cell::Number(_) | Cell::Mask(_)))
+            match self.peek(x) {
+                Some(Cell::Number(_) | Cell::Mask(_)) => true,
+                Some(Cell::Factors(x)) => x.outer().is_some() && self.inputs.takes_products(x),
+                _ => false,
+            }
         })
     }
 
     /// The operands that are read.
-    fn operands(&self, id: NodeId) -> Vec<NodeId> {
+    pub(super) fn operands(&self, id: NodeId) -> Vec<NodeId> {
         operands(&self.inputs.program, &self.inputs.host, id, self.leaf).collect()
     }
 
     /// A value that is there, of this leaf or of all.
-    fn peek(&self, id: NodeId) -> Option<&Cell> {
+    pub(super) fn peek(&self, id: NodeId) -> Option<&Cell> {
         let shared = || self.global.as_ref().and_then(|global| global.peek(id));
         self.table.peek(id).or_else(shared)
     }
@@ -114,27 +131,50 @@ impl Leaf<'_> {
         }
         let remains = |id: &NodeId| self.table.uses(*id) > reads.get(id).copied().unwrap_or(0);
         let needed: Vec<NodeId> = pending.iter().copied().filter(remains).collect();
-        if needed
-            .iter()
-            .any(|id| draft.builder.is_narrow(draft.regs[id]))
-        {
-            // A branch that a select took, as wide as a number: no result of a kernel.
+        // A branch that a select took, as wide as a number, is no result of a kernel.
+        let narrow = |id: &NodeId| draft.builder.is_narrow(draft.regs[id]);
+        // Nor is what would be made in full, of factors, beyond the memory budget.
+        let [examples, size] = sides;
+        let bytes = self.inputs.dtype.size();
+        let bounded = draft.products && !self.inputs.settings.allows(examples, size, bytes);
+        let large = |id: &NodeId| bounded && draft.builder.is_full(draft.regs[id]);
+        if needed.iter().any(|id| narrow(id) || large(id)) {
             for id in pending {
                 let cell = self.evaluate(id);
                 self.table.store(id, cell);
             }
             return;
         }
-        let mut tensors: Vec<Option<Matrix>> = vec![None; draft.inputs.len()];
+        let mut read_by_kernel: Vec<Option<Operand>> = vec![None; draft.inputs.len()];
         let read = pending.iter().flat_map(|&id| self.operands(id));
         for x in read.collect::<Vec<_>>() {
             if self.host(x).is_some() {
                 continue;
             }
-            match draft.inputs.iter().position(|known| *known == x) {
-                // The last read takes the value out of the table, so that nobody else holds it.
-                Some(at) => tensors[at] = Some(self.plain_number(x)),
-                None => self.table.release(x),
+            if !draft.inputs.iter().any(|source| source.node() == x) {
+                self.table.release(x);
+                continue;
+            }
+            // The last read takes the value out of the table, so that nobody else holds it.
+            let cell = self.cell(x);
+            for (input, source) in read_by_kernel.iter_mut().zip(&draft.inputs) {
+                *input = match (&cell, source) {
+                    _ if source.node() != x => continue,
+                    (Cell::Factors(x), Source::Weights(_)) => x.weights().map(Operand::Matrix),
+                    (Cell::Factors(x), Source::Node(_)) => {
+                        let [left, right] = x.outer().expect("it could not wait otherwise");
+                        Some(Operand::Product { left, right })
+                    }
+                    _ => continue,
+                };
+            }
+            if let Some(at) = draft
+                .inputs
+                .iter()
+                .position(|known| *known == Source::Node(x))
+                && !matches!(cell, Cell::Factors(_))
+            {
+                read_by_kernel[at] = Some(Operand::Matrix(self.plain_number(cell)));
             }
         }
         let mut outputs: Vec<Reg> = Vec::new();
@@ -142,28 +182,31 @@ impl Leaf<'_> {
         for &id in &needed {
             let reg = draft.regs[&id];
             match draft.builder.code(reg) {
-                Code::Input(at) => {
-                    let tensor = tensors[usize::from(at)].clone();
-                    given.insert(id, tensor.expect("every input is read"));
-                }
+                Code::Input(at) => match &read_by_kernel[usize::from(at)] {
+                    Some(Operand::Matrix(x)) => {
+                        given.insert(id, x.clone());
+                    }
+                    _ => unreachable!("a node that waits is not its own operand in factors"),
+                },
                 Code::Scalar(_) => unreachable!("narrow"),
                 _ if outputs.contains(&reg) => {}
                 _ => outputs.push(reg),
             }
         }
-        let tensors = tensors.into_iter().map(|x| x.expect("every input is read"));
+        let operands = read_by_kernel.into_iter();
+        let operands = operands.map(|x| x.expect("every input is read"));
         let (kernel, scalars) = draft.builder.finish(outputs.clone());
         let results = if outputs.is_empty() {
             Vec::new()
         } else {
-            let tensors: Vec<Matrix> = tensors.collect();
-            let read = Moved::of(&tensors);
-            let results = run_kernel(&kernel, &scalars, tensors, sides, self.inputs.dtype);
+            let operands: Vec<Operand> = operands.collect();
+            let read = Moved::of(operands.iter().map(Operand::elements));
+            let results = run_kernel(&kernel, &scalars, operands, sides, self.inputs.dtype);
             self.held.events.push(Event::Kernel {
                 leaf: self.leaf,
                 nodes: pending.clone(),
                 read,
-                written: Moved::of(&results),
+                written: Moved::of(results.iter().map(|x| x.dims().iter().product())),
             });
             results
         };
@@ -196,10 +239,7 @@ impl Leaf<'_> {
                 }
                 let reg = match self.host(x) {
                     Some(number) => draft.builder.scalar(number),
-                    None => {
-                        draft.inputs.push(x);
-                        draft.builder.input(self.dims(x), sides)
-                    }
+                    None => self.draft_input(&mut draft, x, sides),
                 };
                 draft.regs.insert(x, reg);
             }
@@ -225,20 +265,50 @@ impl Leaf<'_> {
         draft
     }
 
-    /// The sides of a value that is there.
-    fn dims(&self, id: NodeId) -> [usize; 2] {
-        match self.peek(id) {
-            Some(Cell::Number(x)) => x.dims(),
-            Some(Cell::Mask(x)) => x.dims(),
+    /// The input of a kernel that a value which is there becomes.
+    fn draft_input(&self, draft: &mut Draft, x: NodeId, sides: [usize; 2]) -> Reg {
+        draft.inputs.push(Source::Node(x));
+        let builder = &mut draft.builder;
+        let factors = match self.peek(x) {
+            Some(Cell::Number(x)) => return builder.input(x.dims(), sides),
+            Some(Cell::Mask(x)) => return builder.input(x.dims(), sides),
+            Some(Cell::Factors(x)) => x,
             _ => unreachable!("it could not have been waited for"),
+        };
+        draft.products = true;
+        let mut reg = builder.input(sides, sides);
+        if factors.is_squared() {
+            reg = builder.push(Code::Unary(Unary::Square, reg));
         }
+        if factors.weights().is_some() {
+            draft.inputs.push(Source::Weights(x));
+            let weights = builder.input([1, sides[1]], sides);
+            reg = builder.push(Code::Binary(Binary::Mul, reg, weights));
+        }
+        reg
     }
 
     /// A number or a predicate as a number.
-    fn plain_number(&mut self, id: NodeId) -> Matrix {
-        match self.cell(id) {
+    fn plain_number(&self, cell: Cell) -> Matrix {
+        match cell {
             Cell::Mask(x) => x.float().cast(self.inputs.dtype),
             x => x.into_dense(),
+        }
+    }
+}
+
+/// What an input of a kernel is taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    Node(NodeId),
+    /// The weights of a node that is in factors.
+    Weights(NodeId),
+}
+
+impl Source {
+    fn node(self) -> NodeId {
+        match self {
+            Self::Node(id) | Self::Weights(id) => id,
         }
     }
 }
@@ -248,6 +318,7 @@ impl Leaf<'_> {
 struct Draft {
     builder: Builder,
     regs: HashMap<NodeId, Reg>,
-    /// The nodes that are its inputs.
-    inputs: Vec<NodeId>,
+    inputs: Vec<Source>,
+    /// Whether one of them is in factors.
+    products: bool,
 }

@@ -89,6 +89,68 @@ impl<'a> Leaf<'a> {
         self.any(id).leave_factors(&self.inputs.settings)
     }
 
+    /// A value in factors, if it is here.
+    fn factors(&self, id: NodeId) -> Option<Box<Factors>> {
+        match self.table.peek(id) {
+            Some(Cell::Factors(x)) => Some(x.clone()),
+            _ => None,
+        }
+    }
+
+    /// What the factors of an operand tell of a node, without the operand in full.
+    pub(super) fn told(&mut self, id: NodeId) -> Option<Cell> {
+        let settings = &self.inputs.settings;
+        let value = match self.inputs.program.node(id).op {
+            Op::Unary(f, a) => self.factors(a)?.unary(f).map(Cell::Factors),
+            Op::Binary(f, a, b) => match (self.host(a), self.host(b)) {
+                (None, Some(c)) => self.factors(a)?.binary_right(f, c).map(Cell::Factors),
+                (Some(c), None) if f == Binary::Mul => {
+                    self.factors(b)?.binary_right(f, c).map(Cell::Factors)
+                }
+                (None, None) => {
+                    let (x, by) = match self.factors(a) {
+                        Some(x) => (x, b),
+                        None if f == Binary::Mul => (self.factors(b)?, a),
+                        None => return None,
+                    };
+                    let Some(Cell::Number(by)) = self.peek(by) else {
+                        return None;
+                    };
+                    x.scale(f, by.clone()).map(Cell::Factors)
+                }
+                _ => return None,
+            },
+            Op::Select(c, ..) if self.host(c).is_some() => {
+                // The branch that the host has chosen, as it is.
+                let taken = self.operands(id)[0];
+                Ok(Cell::Factors(self.factors(taken)?))
+            }
+            Op::Select(c, a, b) => {
+                let x = self.factors(a)?;
+                match (self.host(b), self.peek(c)) {
+                    (Some(0.0), Some(Cell::Mask(condition))) if condition.dims()[1] == 1 => {
+                        x.keep(condition.clone()).map(Cell::Factors)
+                    }
+                    _ => return None,
+                }
+            }
+            Op::OverExamples(f, a) => self.factors(a)?.over_examples(f).map(Cell::Number),
+            Op::OverElements(f, a) => {
+                let x = self.factors(a)?;
+                x.over_elements(f, settings.norm_method).map(Cell::Number)
+            }
+            Op::Gram(a) => self.factors(a)?.gram().map(Cell::Number),
+            _ => return None,
+        };
+        let value = value.ok()?;
+        for x in self.operands(id) {
+            if self.host(x).is_none() {
+                drop(self.cell(x));
+            }
+        }
+        Some(value)
+    }
+
     pub(super) fn evaluate(&mut self, id: NodeId) -> Cell {
         let inputs = self.inputs;
         match inputs.program.node(id).op {
@@ -103,7 +165,10 @@ impl<'a> Leaf<'a> {
                 let value = slot[if shared { 0 } else { self.leaf }].take();
                 Cell::Number(value.expect("a node is computed once"))
             }
-            Op::Unary(f, a) => self.any(a).unary(f, &inputs.settings),
+            Op::Unary(f, a) => match self.plain(a) {
+                Cell::Deferred(x) => Cell::Deferred(x.then(|x| Expression::Unary(f, x))),
+                x => Cell::Number(ops::unary(f, x.into_dense())),
+            },
             Op::Binary(f, a, b) => self.binary(f, a, b),
             Op::Compare(f, a, b) => {
                 let (x, y) = (self.plain(a), self.plain(b));
@@ -127,32 +192,29 @@ impl<'a> Leaf<'a> {
                 x => Cell::Mask(mask(x).bool_not()),
             },
             Op::Select(c, a, b) => self.select(c, a, b),
-            Op::OverExamples(reduction, a) => Cell::Number(self.any(a).told(
-                &inputs.settings,
-                |x| x.over_examples(reduction),
-                |x| match x {
-                    Cell::Deferred(x) => x.over_examples(reduction, inputs.examples),
-                    x => {
-                        let x = x.into_dense();
-                        let columns = x.dims()[1];
-                        reduce::over_examples(reduction, ops::expand(x, [inputs.examples, columns]))
-                    }
-                },
-            )),
-            Op::OverElements(fold, a) => {
-                let size = inputs.sizes[self.leaf];
-                Cell::Number(self.any(a).over_elements(fold, size, &inputs.settings))
-            }
-            Op::Gram(a) => {
-                let shape = [inputs.examples, inputs.sizes[self.leaf]];
-                Cell::Number(
-                    self.any(a)
-                        .told(&inputs.settings, Factors::gram, |x| match x {
-                            Cell::Deferred(x) => x.gram(),
-                            x => reduce::gram(ops::expand(x.into_dense(), shape)),
-                        }),
-                )
-            }
+            Op::OverExamples(reduction, a) => Cell::Number(match self.plain(a) {
+                Cell::Deferred(x) => x.over_examples(reduction, inputs.examples),
+                x => {
+                    let x = x.into_dense();
+                    let columns = x.dims()[1];
+                    reduce::over_examples(reduction, ops::expand(x, [inputs.examples, columns]))
+                }
+            }),
+            Op::OverElements(fold, a) => Cell::Number(match self.plain(a) {
+                Cell::Deferred(x) => x.over_elements(fold),
+                x => {
+                    let x = x.into_dense();
+                    let rows = x.dims()[0];
+                    reduce::over_elements(fold, ops::expand(x, [rows, inputs.sizes[self.leaf]]))
+                }
+            }),
+            Op::Gram(a) => Cell::Number(match self.plain(a) {
+                Cell::Deferred(x) => x.gram(),
+                x => {
+                    let shape = [inputs.examples, inputs.sizes[self.leaf]];
+                    reduce::gram(ops::expand(x.into_dense(), shape))
+                }
+            }),
             Op::OverPairs(fold, a) => {
                 let x = self.number(a);
                 let shape = [x.dims()[0], inputs.examples];
@@ -172,43 +234,19 @@ impl<'a> Leaf<'a> {
         }
     }
 
-    fn leave(&self, x: Box<Factors>) -> Cell {
-        Cell::Factors(x).leave_factors(&self.inputs.settings)
-    }
-
     fn binary(&mut self, f: Binary, a: NodeId, b: NodeId) -> Cell {
         match (self.host(a), self.host(b)) {
-            (Some(a), None) => match self.cell(b) {
-                Cell::Factors(x) if f == Binary::Mul => self.binary_right(f, Cell::Factors(x), a),
-                x => match x.leave_factors(&self.inputs.settings) {
-                    Cell::Deferred(x) => {
-                        Cell::Deferred(x.then(|x| Expression::BinaryLeft(f, a, x)))
-                    }
-                    x => Cell::Number(ops::binary_left(f, a, x.into_dense())),
-                },
+            (Some(a), None) => match self.plain(b) {
+                Cell::Deferred(x) => Cell::Deferred(x.then(|x| Expression::BinaryLeft(f, a, x))),
+                x => Cell::Number(ops::binary_left(f, a, x.into_dense())),
             },
-            (None, Some(b)) => {
-                let x = self.cell(a);
-                self.binary_right(f, x, b)
-            }
+            (None, Some(b)) => match self.plain(a) {
+                Cell::Deferred(x) => Cell::Deferred(x.then(|x| Expression::BinaryRight(f, x, b))),
+                x => Cell::Number(ops::binary_right(f, x.into_dense(), b)),
+            },
             (Some(_), Some(_)) => unreachable!("known to the host"),
             (None, None) => {
-                let (x, y) = match (self.cell(a), self.cell(b)) {
-                    (Cell::Factors(x), Cell::Number(by)) => match x.scale(f, by.clone()) {
-                        Ok(x) => return Cell::Factors(x),
-                        Err(x) => (self.leave(x), Cell::Number(by)),
-                    },
-                    (Cell::Number(by), Cell::Factors(x)) if f == Binary::Mul => {
-                        match x.scale(f, by.clone()) {
-                            Ok(x) => return Cell::Factors(x),
-                            Err(x) => (Cell::Number(by), self.leave(x)),
-                        }
-                    }
-                    (x, y) => {
-                        let settings = &self.inputs.settings;
-                        (x.leave_factors(settings), y.leave_factors(settings))
-                    }
-                };
+                let (x, y) = (self.plain(a), self.plain(b));
                 let shared = x.deferred().or(y.deferred()).cloned();
                 match shared {
                     Some(shared) => {
@@ -222,17 +260,6 @@ impl<'a> Leaf<'a> {
         }
     }
 
-    fn binary_right(&self, f: Binary, x: Cell, c: f64) -> Cell {
-        x.told(
-            &self.inputs.settings,
-            |x| x.binary_right(f, c).map(Cell::Factors),
-            |x| match x {
-                Cell::Deferred(x) => Cell::Deferred(x.then(|x| Expression::BinaryRight(f, x, c))),
-                x => Cell::Number(ops::binary_right(f, x.into_dense(), c)),
-            },
-        )
-    }
-
     fn select(&mut self, c: NodeId, a: NodeId, b: NodeId) -> Cell {
         match self.inputs.host.get_predicate(c, self.leaf) {
             Some(true) => return self.any(a),
@@ -240,20 +267,7 @@ impl<'a> Leaf<'a> {
             None => {}
         }
         let condition = self.predicate(c);
-        let (mut x, y) = (self.any(a), self.host(b));
-        if let (Some(0.0), Cell::Mask(condition), Cell::Factors(_)) = (y, &condition, &x)
-            && condition.dims()[1] == 1
-        {
-            let Cell::Factors(factors) = x else {
-                unreachable!("just seen")
-            };
-            match factors.keep(condition.clone()) {
-                Ok(kept) => return Cell::Factors(kept),
-                Err(factors) => x = Cell::Factors(factors),
-            }
-        }
-        let x = x.leave_factors(&self.inputs.settings);
-        let y = self.plain(b);
+        let (x, y) = (self.plain(a), self.plain(b));
         let parts = [&condition, &x, &y];
         let shared = parts.iter().find_map(|part| part.deferred().cloned());
         match shared {

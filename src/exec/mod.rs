@@ -11,6 +11,7 @@ mod factored;
 mod fused;
 mod host_runner;
 mod leaf;
+pub(crate) mod merge;
 mod norms;
 mod ops;
 pub(crate) mod portable;

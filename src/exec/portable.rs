@@ -10,14 +10,15 @@ use pergrad_transforms::program::{HostScalars, NodeId, Op};
 use pergrad_transforms::{AxisKind, ExtentKind, Program};
 
 use super::cell::Cell;
-use super::factored;
+use super::deferred;
+use super::factored::{self, Factors};
 use super::leaf::{Held, Leaf};
 use super::ops::{self, Matrix};
 use super::reduce;
 use super::settings::Settings;
 use super::table::Table;
 use super::trace::{Event, How};
-use crate::backend::has_operations;
+use crate::backend::{has_operations, products_are_cheap};
 use crate::grads::form::Form;
 use crate::plan::{Plan, Stage, uses};
 
@@ -40,6 +41,8 @@ pub(crate) struct Inputs {
 
 /// What a step gives.
 pub(crate) struct Outputs {
+    /// The names of the outputs.
+    pub(crate) names: Vec<String>,
     /// For each output, for each leaf or once.
     pub(crate) outputs: Vec<Vec<Matrix>>,
     /// For each slot, for each leaf or once.
@@ -101,6 +104,18 @@ impl Run {
             self.tables[at].store(id, cell);
         }
         self.stage_of_leaf(0, at);
+    }
+
+    /// The program that is computed.
+    pub(crate) fn program(&self) -> Arc<Program> {
+        self.inputs.program.clone()
+    }
+
+    /// For a program that reads no gradients: each leaf is complete.
+    pub(crate) fn without_grads(&mut self) {
+        for at in 0..self.tables.len() {
+            self.stage_of_leaf(0, at);
+        }
     }
 
     /// Completes the step; every leaf has been given.
@@ -182,21 +197,26 @@ impl Run {
 
     fn collect(mut self) -> Outputs {
         let program = self.inputs.program.clone();
-        let outputs = program.outputs().iter().enumerate().map(|(at, output)| {
+        let outputs = program.outputs().iter().map(|output| {
             let ty = program.node(output.node).ty;
             let rows = match ty.axis {
                 AxisKind::PerExample => self.inputs.examples,
                 AxisKind::Aggregated => 1,
             };
             // Updates have the shape of the leaf even where the program gives one number.
-            let extent = if at == 0 { ExtentKind::Leaf } else { ty.extent };
+            let extent = match output.name.as_str() {
+                "updates" | "parameters" => ExtentKind::Leaf,
+                _ => ty.extent,
+            };
             self.values(output.node, extent, rows)
         });
         let outputs = outputs.collect();
         let slots = program.slots().iter();
         let slots = slots.map(|slot| self.values(slot.next, slot.extent, 1));
         let slots = slots.collect();
+        let names = program.outputs().iter();
         Outputs {
+            names: names.map(|output| output.name.clone()).collect(),
             outputs,
             slots,
             events: self.held.events,
@@ -232,6 +252,13 @@ impl Run {
 }
 
 impl Inputs {
+    /// Whether a kernel computes the elements of such a value where it reads them. Else the value is made in full, or deferred.
+    pub(super) fn takes_products(&self, x: &Factors) -> bool {
+        products_are_cheap(&self.device)
+            || x.tokens() == 1
+            || !deferred::is_small(x, &self.settings)
+    }
+
     pub(super) fn full(&self, x: f64, shape: [usize; 2]) -> Matrix {
         Tensor::full(shape, x, (&self.device, self.dtype))
     }

@@ -44,10 +44,10 @@ pub(crate) struct Moved {
 }
 
 impl Moved {
-    pub(crate) fn of(tensors: &[burn::tensor::Tensor<2>]) -> Self {
-        let elements = tensors.iter().map(|x| x.dims().iter().product::<usize>());
+    /// Tensors of so many elements each.
+    pub(crate) fn of(elements: impl ExactSizeIterator<Item = usize>) -> Self {
         Self {
-            tensors: tensors.len(),
+            tensors: elements.len(),
             elements: elements.sum(),
         }
     }

@@ -35,6 +35,11 @@ impl Builder {
         !instruction.reach.has_columns() && !reduced
     }
 
+    /// Whether it is `[B, P]`.
+    pub(crate) fn is_full(&self, reg: Reg) -> bool {
+        self.code[reg.index()].reach == Reach::Full
+    }
+
     /// A number of the host.
     pub(crate) fn scalar(&mut self, x: f64) -> Reg {
         let same = |y: &f64| y.to_bits() == x.to_bits();

@@ -18,6 +18,8 @@
 //! A reduction over the examples ends a *sweep* over the rows of a tile; what depends on it waits for the next one. A reduction
 //! over elements runs over all tiles, so what depends on it is another kernel. Backends differ in how they run a kernel, not in what it is.
 
+#[cfg(any(feature = "cube", test))]
+mod apart;
 mod build;
 mod sweeps;
 
@@ -121,6 +123,24 @@ pub(crate) enum Code {
 }
 
 impl Code {
+    /// The same with its operands renamed.
+    #[cfg(any(feature = "cube", test))]
+    fn map_operands(self, rename: impl Fn(Reg) -> Reg) -> Self {
+        let r = rename;
+        match self {
+            Self::Input(_) | Self::Scalar(_) => self,
+            Self::Unary(f, x) => Self::Unary(f, r(x)),
+            Self::Test(f, x) => Self::Test(f, r(x)),
+            Self::Not(x) => Self::Not(r(x)),
+            Self::OverExamples(f, x) => Self::OverExamples(f, r(x)),
+            Self::OverElements(f, x) => Self::OverElements(f, r(x)),
+            Self::Binary(f, x, y) => Self::Binary(f, r(x), r(y)),
+            Self::Compare(f, x, y) => Self::Compare(f, r(x), r(y)),
+            Self::And(x, y) => Self::And(r(x), r(y)),
+            Self::Select(c, x, y) => Self::Select(r(c), r(x), r(y)),
+        }
+    }
+
     pub(crate) fn operands(self) -> impl Iterator<Item = Reg> {
         let (a, b, c) = match self {
             Self::Input(_) | Self::Scalar(_) => (None, None, None),

@@ -5,7 +5,7 @@ use pergrad_transforms::program::Unary;
 use super::{Code, Kernel, Reach, Reduce, Reg};
 
 /// One run over the rows of a tile, and what is computed once before it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Sweep {
     /// Computed once: numbers, and columns that depend on earlier sweeps.
     pub(crate) once: Vec<Reg>,
@@ -20,7 +20,7 @@ pub(crate) struct Sweep {
 }
 
 /// A reduction, and what it is taken of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Taken {
     pub(crate) reg: Reg,
     pub(crate) of: Reg,

@@ -1,5 +1,6 @@
 //! The optimizer: a chain with its state, stepping a burn model.
 
+mod accumulated;
 mod extras;
 mod inspect;
 mod rejected;
@@ -16,6 +17,7 @@ use burn::tensor::Tensor;
 use pergrad_transforms::axis::Updates as EndsAggregated;
 use pergrad_transforms::{Aggregated, Axis, PerExample, Program, Transform};
 
+pub use accumulated::Accumulated;
 pub use extras::Extras;
 pub use rejected::Rejected;
 pub use updates::Updates;
@@ -313,27 +315,34 @@ impl<In: Axis> Optimizer<In> {
         extras: &Extras,
     ) -> Result<Inputs, Error> {
         let device = params[0].device();
-        let extras = extras.matrices(self.engine.program(), examples, &device)?;
+        let extras = extras.matrices(self.engine.program_of(wanted)?, examples, &device)?;
         self.engine.inputs(wanted, examples, params, extras)
     }
 
     /// The model after a step. Its parameters are taken out of it, so that the new ones may take their place in memory.
-    fn replace<M: Module>(&mut self, model: M, mut prepared: Prepared) -> M {
+    fn replace<M: Module>(&mut self, model: M, prepared: Prepared) -> M {
+        self.replace_by(model, prepared, Engine::step)
+    }
+
+    fn replace_by<M: Module>(
+        &mut self,
+        model: M,
+        mut prepared: Prepared,
+        step: impl FnOnce(&mut Engine, Inputs, Vec<Form>) -> Outputs,
+    ) -> M {
         prepared.inputs.params.clear();
         let (emptied, params) = model::take_rows(model, &prepared.leaves);
         let params = params
             .into_iter()
             .map(|p| p.expect("the leaves are of this model"));
         prepared.inputs.params = params.collect();
-        let outputs = self.engine.step(prepared.inputs, prepared.forms);
+        let outputs = step(&mut self.engine, prepared.inputs, prepared.forms);
         emptied.fill(self.publish(outputs).into_iter().map(Some).collect())
     }
 
     /// Keeps the metrics of a step and gives out what it has for each leaf.
     fn publish(&mut self, outputs: Outputs) -> Vec<Tensor<2>> {
-        let names = self.engine.program().outputs().iter();
-        let names = names.map(|output| output.name.clone());
-        let mut metrics = names.zip(outputs.outputs);
+        let mut metrics = outputs.names.into_iter().zip(outputs.outputs);
         let (_, updates) = metrics.next().expect("a program has updates");
         self.metrics = metrics.collect();
         updates

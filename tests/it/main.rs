@@ -8,12 +8,15 @@ mod executors;
 mod explain;
 mod explain_aliases;
 mod forms;
+#[cfg(feature = "cuda")]
+mod gpu;
 mod kernels;
 mod layers;
 mod models;
 mod operations;
 mod optimizer;
 mod parity;
+mod parts;
 mod readme;
 mod settings;
 mod streamed;

@@ -40,6 +40,17 @@ pub enum Error {
         got: usize,
     },
 
+    /// A link needs the whole batch at once, so it cannot come in parts.
+    #[error(
+        "`{link}` {reason}, so what it gives of parts of a batch cannot be merged: step with the whole batch, or take a chain whose reductions are sums, means, variances, maxima or minima of what each example has by itself"
+    )]
+    Whole {
+        /// The link.
+        link: String,
+        /// What it does.
+        reason: &'static str,
+    },
+
     /// A link asked for state and never set it.
     #[error(
         "`{link}` asks for the state `{name}` but never sets it: call `set` with the next value, or use `state`"

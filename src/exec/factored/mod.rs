@@ -97,6 +97,29 @@ impl Factors {
         }
     }
 
+    /// The two factors of an outer leaf.
+    pub(super) fn outer(&self) -> Option<[Tensor<3>; 2]> {
+        match &self.form {
+            Form::Outer { left, right } => Some([left.clone(), right.clone()]),
+            _ => None,
+        }
+    }
+
+    /// Whether the value is the square of what the factors say.
+    pub(super) fn is_squared(&self) -> bool {
+        self.squared
+    }
+
+    /// What the value is multiplied with beside, `[1, P]`.
+    pub(super) fn weights(&self) -> Option<Matrix> {
+        self.weights.clone()
+    }
+
+    /// T.
+    pub(super) fn tokens(&self) -> usize {
+        self.form.tokens()
+    }
+
     /// B and P.
     pub(super) fn dims(&self) -> [usize; 2] {
         [self.form.examples(), self.form.size()]

@@ -42,6 +42,43 @@ impl Graph {
         }
     }
 
+    /// A graph that goes on from a program without nodes.
+    pub(super) fn from_program(program: Program) -> Self {
+        let input = program.input;
+        Self {
+            program,
+            ..Self::new(input)
+        }
+    }
+
+    /// Adds a slot whose next value [`close`](Self::close) tells.
+    pub(super) fn add_slot(&mut self, slot: Slot) {
+        self.program.slots.push(slot);
+    }
+
+    /// Closes a graph that goes on from a program: its outputs, and the next value of each slot.
+    pub(super) fn close(self, outputs: Vec<Output>, next: &[NodeId]) -> Program {
+        let mut program = self.program;
+        program.outputs = outputs;
+        for (slot, &next) in program.slots.iter_mut().zip(next) {
+            slot.next = next;
+        }
+        let mut program = prune(program);
+        // The named inputs that are still read.
+        let extras = std::mem::take(&mut program.extras);
+        for node in &mut program.nodes {
+            if let Op::Extra(at) = &mut node.op {
+                let extra = &extras[*at as usize];
+                let known = program.extras.iter().position(|e| e.name == extra.name);
+                *at = index_u32(known.unwrap_or_else(|| {
+                    program.extras.push(extra.clone());
+                    program.extras.len() - 1
+                }));
+            }
+        }
+        program
+    }
+
     pub(crate) fn enter(&mut self, link: String) {
         self.scope.push(link);
     }

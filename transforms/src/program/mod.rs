@@ -24,6 +24,7 @@ mod graph;
 mod host;
 mod number;
 mod op;
+mod parts;
 
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +32,7 @@ pub(crate) use graph::Graph;
 pub use host::{HostInputs, HostScalars};
 pub use number::Number;
 pub use op::{Binary, Comparison, Fold, Op, Reduction, Test, Unary};
+pub use parts::{Merge, Parts};
 
 use crate::axis::AxisKind;
 use crate::extent::ExtentKind;

@@ -5,6 +5,7 @@
 //! threads, so that results do not depend on it.
 
 mod loops;
+mod product;
 mod sum;
 mod tile;
 
@@ -18,7 +19,9 @@ use num_traits::Float;
 use pergrad_transforms::program::Fold;
 use rayon::prelude::*;
 
+use super::super::Held;
 use crate::kernel::{Code, Kernel, Reach, Reg, Sweep, sweeps};
+use product::Product;
 use tile::{Buffers, Input, Partial};
 
 /// The element types of a kernel.
@@ -73,6 +76,17 @@ impl<E: Number> Job<'_, E> {
         )
     }
 
+    /// The product that an instruction reads, if it does.
+    fn product(&self, code: Code) -> Option<&Product<'_, E>> {
+        match code {
+            Code::Input(at) => match &self.inputs[usize::from(at)] {
+                Input::Product(product) => Some(product),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// Writes a part of a row of an output `[B, P]`.
     fn store(&self, reg: Reg, row: usize, columns: &Range<usize>, x: &[E]) {
         for (_, cells, stride) in self.full.iter().filter(|(known, ..)| *known == reg) {
@@ -92,7 +106,7 @@ impl<E: Number> Job<'_, E> {
 pub(crate) fn run(
     kernel: &Kernel,
     scalars: &[f64],
-    inputs: Vec<FlexTensor>,
+    inputs: Vec<Held<FlexTensor>>,
     sides: [usize; 2],
     dtype: DType,
 ) -> Vec<FlexTensor> {
@@ -105,15 +119,15 @@ pub(crate) fn run(
 fn typed<E: Number>(
     kernel: &Kernel,
     scalars: &[f64],
-    inputs: Vec<FlexTensor>,
+    inputs: Vec<Held<FlexTensor>>,
     [examples, size]: [usize; 2],
 ) -> Vec<FlexTensor> {
-    let mut inputs: Vec<Option<FlexTensor>> = inputs.into_iter().map(Some).collect();
+    let mut inputs: Vec<Option<Held<FlexTensor>>> = inputs.into_iter().map(Some).collect();
     // Where each output `[1, P]` is written: in the place of an input, or anew.
     let mut places = in_place::<E>(kernel, &mut inputs, size);
-    let inputs: Vec<Option<FlexTensor>> = inputs
+    let inputs: Vec<Option<Held<FlexTensor>>> = inputs
         .into_iter()
-        .map(|input| input.map(|input| rows_together(&input)))
+        .map(|input| input.map(readable))
         .collect();
     let mut full: Vec<(Reg, Vec<E>)> = Vec::new();
     for &reg in &kernel.outputs {
@@ -125,6 +139,7 @@ fn typed<E: Number>(
     let cells = cells.map(|(reg, values)| (*reg, Cells(values.as_mut_ptr()), size));
     let sweeps = sweeps(kernel);
     let width = tile_width::<E>(kernel, &sweeps, examples, size);
+    let width = whole_lines::<E>(&inputs, width);
     let tiles = size.div_ceil(width);
     let job = Job {
         arch: pulp::Arch::new(),
@@ -197,13 +212,15 @@ enum Place<E> {
 /// Chooses inputs that outputs may overwrite, and takes them.
 fn in_place<E: Number>(
     kernel: &Kernel,
-    inputs: &mut [Option<FlexTensor>],
+    inputs: &mut [Option<Held<FlexTensor>>],
     size: usize,
 ) -> Vec<Place<E>> {
     let rows = |at: usize| kernel.input_reach(at) == Some(Reach::Row);
     let mut free: Vec<usize> = (0..inputs.len())
         .filter(|&at| {
-            let input = inputs[at].as_ref().expect("not taken yet");
+            let Some(Held::Matrix(input)) = &inputs[at] else {
+                return false;
+            };
             let layout = input.layout();
             let whole = layout.is_contiguous() && layout.start_offset() == 0;
             rows(at) && whole && input.is_unique() && layout.num_elements() == size
@@ -214,11 +231,36 @@ fn in_place<E: Number>(
             return Place::Elsewhere;
         }
         match free.pop() {
-            Some(at) => Place::Of(at, inputs[at].take().expect("each once")),
+            Some(at) => match inputs[at].take() {
+                Some(Held::Matrix(input)) => Place::Of(at, input),
+                _ => unreachable!("a matrix, each once"),
+            },
             None => Place::New(vec![E::zero(); size]),
         }
     });
     places.collect()
+}
+
+/// The input in a layout that tiles can read.
+fn readable(input: Held<FlexTensor>) -> Held<FlexTensor> {
+    match input {
+        Held::Matrix(x) => Held::Matrix(rows_together(&x)),
+        Held::Product(factors) => Held::Product(factors.map(|x| x.to_contiguous())),
+    }
+}
+
+/// The width of a tile as so many whole lines of a product that several of them are computed together, if there is a product.
+fn whole_lines<E>(inputs: &[Option<Held<FlexTensor>>], width: usize) -> usize {
+    let lines = inputs.iter().find_map(|input| match input {
+        Some(Held::Product([_, right])) => Some(right.shape()[2]),
+        _ => None,
+    });
+    match lines {
+        Some(line) if product::LINES * line * size_of::<E>() <= SECOND_LEVEL / 2 => {
+            (width / line).max(product::LINES) * line
+        }
+        _ => width,
+    }
 }
 
 /// Rows of contiguous numbers, at any distance.
@@ -239,7 +281,7 @@ fn rows_together(input: &FlexTensor) -> FlexTensor {
 
 fn bind<'a, E: Number>(
     kernel: &Kernel,
-    inputs: &'a [Option<FlexTensor>],
+    inputs: &'a [Option<Held<FlexTensor>>],
     places: &[Place<E>],
 ) -> Vec<Input<'a, E>> {
     let inputs = inputs.iter().enumerate().map(|(at, input)| {
@@ -247,6 +289,17 @@ fn bind<'a, E: Number>(
             let taken = |place: &Place<E>| matches!(place, Place::Of(of, _) if *of == at);
             let output = places.iter().position(taken);
             return Input::InPlace(output.expect("taken by an output"));
+        };
+        let input = match input {
+            Held::Matrix(input) => input,
+            Held::Product([left, right]) => {
+                let (shape, width) = (left.shape(), right.shape()[2]);
+                return Input::Product(Product {
+                    left: values(left),
+                    right: values(right),
+                    sides: [shape[1], shape[2], width],
+                });
+            }
         };
         let layout = input.layout();
         let values = &input.storage::<E>()[layout.start_offset()..];
@@ -259,6 +312,11 @@ fn bind<'a, E: Number>(
         }
     });
     inputs.collect()
+}
+
+/// The numbers of a contiguous tensor.
+fn values<E: Number>(x: &FlexTensor) -> &[E] {
+    &x.storage::<E>()[x.layout().start_offset()..]
 }
 
 /// Whether the rows of a tile may be shared among threads: nothing but sums, maxima and minima over the examples.

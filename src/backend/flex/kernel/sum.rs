@@ -33,7 +33,10 @@ impl<E: Number> Sum<E> {
         Self {
             taken,
             reduce,
-            takes_four: adds && matches!(of.code, Code::Input(_)) && of.reach == Reach::Full,
+            takes_four: adds
+                && matches!(of.code, Code::Input(_))
+                && job.product(of.code).is_none()
+                && of.reach == Reach::Full,
             total: vec![E::zero(); width],
             block: vec![E::zero(); if adds { width } else { 0 }],
             kept: vec![E::zero(); if reduce.sorts() { width * examples } else { 0 }],

@@ -6,6 +6,7 @@ use pergrad_transforms::program::Binary;
 use rayon::prelude::*;
 
 use super::loops::{self, Arg, Elementwise};
+use super::product::Product;
 use super::sum::Sum;
 use super::{Job, Number, ROWS_TO_SPLIT};
 use crate::kernel::{Code, Reach, Reduce, Reg, Sweep, Taken};
@@ -22,6 +23,8 @@ pub(super) enum Input<'a, E> {
     InPlace(usize),
     Column(&'a [E]),
     One(E),
+    /// Computed where it is read.
+    Product(Product<'a, E>),
 }
 
 /// The results of the instructions for the row at hand, and of the reductions.
@@ -35,10 +38,14 @@ pub(super) struct Buffers<E> {
 
 impl<E: Number> Buffers<E> {
     pub(super) fn new(job: &Job<'_, E>) -> Self {
-        let each = job.kernel.code.iter().map(|instruction| match instruction {
-            instruction if matches!(instruction.code, Code::Input(_)) => Vec::new(),
-            instruction if instruction.reach.has_columns() => vec![E::zero(); job.width],
-            _ => Vec::new(),
+        let each = job.kernel.code.iter().map(|instruction| {
+            let held = matches!(instruction.code, Code::Input(_))
+                && job.product(instruction.code).is_none();
+            if instruction.reach.has_columns() && !held {
+                vec![E::zero(); job.width]
+            } else {
+                Vec::new()
+            }
         });
         Self {
             each: each.collect(),
@@ -235,6 +242,7 @@ fn arg<'a, E: Number>(
             Input::InPlace(at) => Arg::Each(&*outputs[*at]),
             Input::Column(x) => Arg::All(x[row]),
             Input::One(x) => Arg::All(*x),
+            Input::Product(_) => Arg::Each(&buffers.each[reg.index()][..columns.len()]),
         },
         Code::Scalar(at) => Arg::All(job.scalars[usize::from(at)]),
         _ if instruction.reach.has_columns() => {
@@ -254,6 +262,10 @@ fn compute<E: Number>(
     reg: Reg,
 ) {
     let instruction = job.kernel.at(reg);
+    if let Some(product) = job.product(instruction.code) {
+        let out = &mut buffers.each[reg.index()][..columns.len()];
+        return product.fill(job.arch, row, columns, out);
+    }
     if matches!(instruction.code, Code::Input(_) | Code::Scalar(_)) {
         return;
     }
