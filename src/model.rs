@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param, ParamId};
 use burn::tensor::container::TensorContainer;
-use burn::tensor::{DType, GradientCheckpointingStrategy, Tensor};
+use burn::tensor::{DType, Device, GradientCheckpointingStrategy, Shape, Tensor, TensorData};
 use pergrad_transforms::{Dtype, LeafInfo, ParamTree};
 
 use crate::error::Error;
@@ -241,4 +241,19 @@ pub(crate) fn reshape<const D: usize, const E: usize>(
 pub(crate) fn paths(leaves: &ModelLeaves) -> HashMap<ParamId, String> {
     let paths = leaves.tree.paths();
     leaves.ids.iter().copied().zip(paths).collect()
+}
+
+/// A tensor of one number everywhere. burn 0.22 fuses the making of a tensor without elements with that of others on CubeCL devices,
+/// and then makes none of them: those come as data.
+pub(crate) fn full<const D: usize>(
+    x: f64,
+    shape: [usize; D],
+    device: &Device,
+    dtype: DType,
+) -> Tensor<D> {
+    if shape.contains(&0) {
+        let data = TensorData::new(Vec::<f32>::new(), Shape::new(shape));
+        return Tensor::from_data(data.convert_dtype(dtype), (device, dtype));
+    }
+    Tensor::full(shape, x, (device, dtype))
 }

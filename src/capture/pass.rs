@@ -163,9 +163,9 @@ impl<R: Receive> Pass<R> {
         let info = &self.leaves.tree.leaves()[leaf];
         let form = Form::join(uses.into_iter().flatten().collect()).or_else(|| {
             let value = value?;
-            let options = (&value.device(), value.dtype());
             // No tokens: zeros that take no memory.
-            let nothing = Tensor::zeros([self.examples, 0, info.size()], options);
+            let shape = [self.examples, 0, info.size()];
+            let nothing = crate::model::full(0.0, shape, &value.device(), value.dtype());
             Some(Form::Tokens(nothing))
         });
         let Some(form) = form.map(Form::inner) else {

@@ -15,6 +15,7 @@ use super::trace::{self, Event};
 use crate::capture::numbers;
 use crate::error::Error;
 use crate::grads::form::Form;
+use crate::model::full;
 use crate::plan::Plan;
 
 /// A program with its plan and state.
@@ -166,19 +167,18 @@ impl Engine {
     }
 
     fn initial_slots(&self, sizes: &[usize], dtype: DType, device: &Device) -> Vec<Vec<Matrix>> {
-        let options = (device, dtype);
         let slots = self.program.slots().iter().map(|slot| {
             let init = slot.init.0;
             match slot.extent {
                 ExtentKind::Leaf => sizes
                     .iter()
-                    .map(|&size| Matrix::full([1, size], init, options))
+                    .map(|&size| full(init, [1, size], device, dtype))
                     .collect(),
                 ExtentKind::PerLeaf => sizes
                     .iter()
-                    .map(|_| Matrix::full([1, 1], init, options))
+                    .map(|_| full(init, [1, 1], device, dtype))
                     .collect(),
-                ExtentKind::Global => vec![Matrix::full([1, 1], init, options)],
+                ExtentKind::Global => vec![full(init, [1, 1], device, dtype)],
                 ExtentKind::Pairs | ExtentKind::LeafPairs => {
                     unreachable!("programs are checked: pairs of examples are no state")
                 }

@@ -6,8 +6,9 @@
 
 use std::collections::HashMap;
 
-use pergrad_transforms::ExtentKind;
+use burn::tensor::{Shape, Tensor, TensorData};
 use pergrad_transforms::program::{Binary, NodeId, Op, Unary};
+use pergrad_transforms::{AxisKind, ExtentKind};
 
 use super::cell::Cell;
 use super::deferred;
@@ -21,6 +22,15 @@ use crate::plan::operands;
 impl Leaf<'_> {
     /// Computes a node now, or lets it wait for a kernel.
     pub(super) fn visit(&mut self, id: NodeId, kernels: bool) {
+        if let Some(nothing) = self.nothing(id) {
+            for x in self.operands(id) {
+                if self.host(x).is_none() {
+                    drop(self.cell(x));
+                }
+            }
+            self.table.store(id, nothing);
+            return;
+        }
         let factored = |this: &Self| {
             let cell = |x: &NodeId| matches!(this.table.peek(*x), Some(Cell::Factors(_)));
             this.operands(id).iter().any(cell)
@@ -55,6 +65,31 @@ impl Leaf<'_> {
                 node: id,
             });
         }
+    }
+
+    /// The value of a node that has no numbers. burn 0.22 fuses an operation without elements with its neighbours on CubeCL devices, and
+    /// then runs none of them.
+    fn nothing(&self, id: NodeId) -> Option<Cell> {
+        let node = self.inputs.program.node(id);
+        if node.op.operands().next().is_none() || node.ty.extent.has_pairs() {
+            return None;
+        }
+        let rows = match node.ty.axis {
+            AxisKind::PerExample => self.inputs.examples,
+            AxisKind::Aggregated => 1,
+        };
+        let columns = match node.ty.extent {
+            ExtentKind::Leaf => self.inputs.sizes[self.leaf],
+            _ => 1,
+        };
+        if rows * columns > 0 {
+            return None;
+        }
+        if node.ty.predicate {
+            let data = TensorData::new(Vec::<bool>::new(), Shape::new([rows, columns]));
+            return Some(Cell::Mask(Tensor::from_data(data, &self.inputs.device)));
+        }
+        Some(Cell::Number(self.inputs.full(0.0, [rows, columns])))
     }
 
     /// How burn's operations will compute a node.

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use burn::tensor::{DType, Device, Tensor};
+use burn::tensor::{DType, Device};
 use pergrad_transforms::program::{HostScalars, NodeId, Op};
 use pergrad_transforms::{AxisKind, ExtentKind, Program};
 
@@ -20,6 +20,7 @@ use super::table::Table;
 use super::trace::{Event, How};
 use crate::backend::{has_operations, products_are_cheap};
 use crate::grads::form::Form;
+use crate::model::full;
 use crate::plan::{Plan, Stage, uses};
 
 /// What a step reads, but for the gradients. Everything is a matrix: rows are examples, columns are elements.
@@ -260,7 +261,7 @@ impl Inputs {
     }
 
     pub(super) fn full(&self, x: f64, shape: [usize; 2]) -> Matrix {
-        Tensor::full(shape, x, (&self.device, self.dtype))
+        full(x, shape, &self.device, self.dtype)
     }
 
     pub(super) fn cast(&self, x: Matrix) -> Matrix {

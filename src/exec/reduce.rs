@@ -8,6 +8,7 @@ use burn::tensor::{Bool, Tensor};
 use pergrad_transforms::program::{Binary, Fold, Reduction};
 
 use super::ops::{Mask, Matrix};
+use crate::model::full;
 
 /// Columns of a block; backends add them in several lanes at once.
 const BLOCK: usize = 1024;
@@ -18,7 +19,7 @@ const ROWS: usize = 32;
 pub(super) fn over_examples(reduction: Reduction, x: Matrix) -> Matrix {
     let [examples, size] = x.dims();
     if examples == 0 || size == 0 {
-        return Tensor::zeros([1, size], (&x.device(), x.dtype()));
+        return full(0.0, [1, size], &x.device(), x.dtype());
     }
     match reduction {
         Reduction::Sum => sum_rows(x),
@@ -67,7 +68,7 @@ pub(super) fn over_examples(reduction: Reduction, x: Matrix) -> Matrix {
 pub(super) fn over_elements(fold: Fold, x: Matrix) -> Matrix {
     let [rows, size] = x.dims();
     if rows == 0 || size == 0 {
-        return Tensor::zeros([rows, 1], (&x.device(), x.dtype()));
+        return full(0.0, [rows, 1], &x.device(), x.dtype());
     }
     match fold {
         Fold::Sum => sum_columns(x),
@@ -84,7 +85,7 @@ pub(super) fn over_elements(fold: Fold, x: Matrix) -> Matrix {
 pub(super) fn gram(x: Matrix) -> Matrix {
     let [rows, size] = x.dims();
     if rows == 0 || size == 0 {
-        return Tensor::zeros([rows, rows], (&x.device(), x.dtype()));
+        return full(0.0, [rows, rows], &x.device(), x.dtype());
     }
     x.clone().matmul(x.transpose())
 }

@@ -13,6 +13,8 @@
 
 use burn::tensor::{DType, Device, IndexingUpdateOp, Int, Tensor};
 
+use crate::model::full;
+
 /// How the gradients of a leaf are held. See the [module](self).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -158,7 +160,7 @@ impl Form {
         match self {
             Self::Dense(g) => g,
             _ if examples == 0 || size == 0 || self.tokens() == 0 => {
-                Tensor::zeros([examples, size], (&self.device(), self.dtype()))
+                full(0.0, [examples, size], &self.device(), self.dtype())
             }
             Self::Outer { left, right } => {
                 let g = if left.dims()[1] == 1 {
@@ -240,8 +242,8 @@ impl Form {
     pub(crate) fn per_token(self, all: usize) -> Option<Self> {
         let (examples, tokens) = (self.examples(), self.tokens());
         if examples == 0 || tokens == 0 {
-            let options = (&self.device(), self.dtype());
-            let zeros = Tensor::zeros([examples * all, self.size()], options);
+            let shape = [examples * all, self.size()];
+            let zeros = full(0.0, shape, &self.device(), self.dtype());
             return Some(Self::Dense(zeros));
         }
         let split = |d: Tensor<3>| {

@@ -67,8 +67,8 @@ impl PerExampleGrads {
         let values = model::rows(model, leaves);
         let entries = leaves.tree.leaves().iter().zip(&leaves.ids).zip(values);
         let entries = entries.map(|((info, id), value)| {
-            let options = (&value.device(), value.dtype());
-            let form = Form::Dense(Tensor::zeros([0, info.size()], options));
+            let zeros = model::full(0.0, [0, info.size()], &value.device(), value.dtype());
+            let form = Form::Dense(zeros);
             LeafGrads::new(info.path.clone(), Some(*id), &info.shape, form)
         });
         Self::new(entries.collect())

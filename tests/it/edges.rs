@@ -115,6 +115,9 @@ fn a_step_that_panics_says_that_the_state_is_lost_and_a_saved_one_goes_on() {
     optimizer.update(&model, &good).unwrap();
     let saved = optimizer.state(&model).unwrap();
     let mut straight = optimizer.clone();
+    if !format!("{:?}", Device::default()).contains("Flex") {
+        return; // only Flex refuses an id while the step runs
+    }
     let panicked = catch_unwind(AssertUnwindSafe(|| optimizer.update(&model, &bad).is_ok()));
     assert!(
         panicked.is_err(),

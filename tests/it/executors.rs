@@ -170,6 +170,7 @@ fn shapes_at_the_edge_equal_the_reference() {
             }
             let (want, got) = (reference.step(&input).unwrap(), burn.step(&input).unwrap());
             for (path, want) in &want.updates {
+                println!("{path}, {examples} examples\n{program}");
                 assert_close(&got.updates[path].values, &want.values, 1e-12);
             }
         }

@@ -110,7 +110,6 @@ pub(super) fn over_columns<F: Float, L: Float, K: Int, N: Size>(
     let end = select(end < examples, end, examples);
 
     let mut regs = Array::<Vector<F, N>>::new(comptime!(plan.len()));
-    let mut blocks = Array::<Vector<F, N>>::new(comptime!(plan.reductions()));
     let mut shared = Shared::<[Vector<F, N>]>::new_slice(comptime!(if plan.parts > 1 {
         plan.reductions() * plan.parts * plan.lanes
     } else {
@@ -141,7 +140,6 @@ pub(super) fn over_columns<F: Float, L: Float, K: Int, N: Size>(
                 &inputs,
                 outputs,
                 &mut regs,
-                &mut blocks,
                 first + part,
                 end,
                 column,
@@ -215,7 +213,6 @@ fn sweep_rows<F: Float, L: Float, N: Size>(
     inputs: &Inputs<F, L, N>,
     outputs: &mut Sequence<OwnedTensor<Vector<F, N>>>,
     regs: &mut Array<Vector<F, N>>,
-    blocks: &mut Array<Vector<F, N>>,
     first: usize,
     end: usize,
     column: usize,
@@ -224,6 +221,8 @@ fn sweep_rows<F: Float, L: Float, N: Size>(
     #[comptime] sweep: Sweep,
 ) {
     let step = comptime!(plan.parts);
+    let mut blocks = Array::<Vector<F, N>>::new(comptime!(plan.reductions()));
+    let mut groups = Array::<Vector<F, N>>::new(comptime!(plan.reductions()));
     // Where the largest or smallest begins: any row will do, and there is one.
     let one = select(first < end, first, end - 1);
     #[unroll]
@@ -244,48 +243,61 @@ fn sweep_rows<F: Float, L: Float, N: Size>(
     while row < end {
         #[unroll]
         for i in 0..comptime!(sweep.over_examples.len()) {
-            blocks[i] = Vector::new(F::new(0.0));
+            groups[i] = Vector::new(F::new(0.0));
         }
-        let limit = row + comptime!(BLOCK * plan.parts);
-        let limit = select(limit < end, limit, end);
-        // Several rows at once, so that their numbers are on their way together.
-        while row + comptime!((ROWS - 1) * plan.parts) < limit {
+        let last = row + comptime!(BLOCK * BLOCK * plan.parts);
+        let last = select(last < end, last, end);
+        while row < last {
             #[unroll]
-            for r in 0..comptime!(ROWS) {
+            for i in 0..comptime!(sweep.over_examples.len()) {
+                blocks[i] = Vector::new(F::new(0.0));
+            }
+            let limit = row + comptime!(BLOCK * plan.parts);
+            let limit = select(limit < last, limit, last);
+            // Several rows at once, so that their numbers are on their way together.
+            while row + comptime!((ROWS - 1) * plan.parts) < limit {
+                #[unroll]
+                for r in 0..comptime!(ROWS) {
+                    one_row::<F, L, N>(
+                        inputs,
+                        outputs,
+                        regs,
+                        &mut blocks,
+                        row + r * step,
+                        column,
+                        within,
+                        comptime!(plan.clone()),
+                        comptime!(sweep.clone()),
+                    );
+                }
+                row += comptime!(ROWS * plan.parts);
+            }
+            while row < limit {
                 one_row::<F, L, N>(
                     inputs,
                     outputs,
                     regs,
-                    blocks,
-                    row + r * step,
+                    &mut blocks,
+                    row,
                     column,
                     within,
                     comptime!(plan.clone()),
                     comptime!(sweep.clone()),
                 );
+                row += step;
             }
-            row += comptime!(ROWS * plan.parts);
-        }
-        while row < limit {
-            one_row::<F, L, N>(
-                inputs,
-                outputs,
-                regs,
-                blocks,
-                row,
-                column,
-                within,
-                comptime!(plan.clone()),
-                comptime!(sweep.clone()),
-            );
-            row += step;
+            #[unroll]
+            for i in 0..comptime!(sweep.over_examples.len()) {
+                let group = groups[i];
+                groups[i] = group + blocks[i];
+            }
         }
         #[unroll]
         for i in 0..comptime!(sweep.over_examples.len()) {
             let it = comptime!(sweep.over_examples[i]);
             if comptime!(reduce(&plan, it.reg) == Reduce::Sum) {
                 let total = regs[comptime!(it.reg.index())];
-                regs[comptime!(it.reg.index())] = total + blocks[i];
+                regs[comptime!(it.reg.index())] = total + groups[i];
             }
         }
     }

@@ -34,8 +34,9 @@ pub(super) struct Columns {
 
 /// How many rows are under way at once.
 pub(super) const ROWS: usize = 4;
-/// Rows that are added up before they join the total, so that long sums lose less.
-pub(super) const BLOCK: usize = 64;
+/// Numbers that are added up before their sum joins others, of which as many are added up before they join the total: the error of a long
+/// sum is that of few additions.
+pub(super) const BLOCK: usize = 32;
 
 impl Columns {
     pub(super) fn new(kernel: Kernel, places: Vec<Place>, bits: u32) -> Self {
