@@ -62,7 +62,8 @@ impl Value<PerExample, Leaf> {
 
     /// The Gram matrix of each leaf, `[B, B]` for each leaf. [`gram`](Self::gram) is their sum.
     pub fn leaf_gram(&self) -> Value<PerExample, LeafPairs> {
-        self.push(Op::Gram(self.node))
+        let node = self.graph.borrow_mut().gram(self.node);
+        Value::new(self.graph.clone(), node)
     }
 }
 
