@@ -95,13 +95,13 @@ where
         let next = count.before() + 1.0;
         let sync = next.ge(period);
         cx.set(count, &sync.select(0.0, next));
+        let slow = cx.slot::<Leaf>("slow", 0.0);
 
         let fast = if self.reset_state {
             cx.resetting(&sync, |cx| cx.apply(&self.inner, x))
         } else {
             cx.apply(&self.inner, x)
         };
-        let slow = cx.slot::<Leaf>("slow", 0.0);
         let before = cx.step().equal(0.0).select(cx.params(), slow.before());
         let ahead = cx.params() + &fast - &before;
         let moved = &before + &ahead * &share;

@@ -157,8 +157,6 @@ where
         let params = cx.params();
         let first = cx.step().equal(0.0);
         let p0 = cx.state::<Leaf>("p0", 0.0, |p0| first.select(&params, p0));
-        let step = cx.apply(&self.inner, x.clone());
-
         let scales: Vec<_> = (1..=self.num_betas)
             .map(|number| cx.slot::<Global>(&format!("s{number}"), self.s_init))
             .collect();
@@ -186,6 +184,7 @@ where
         }
         let scale = sum(&after);
         cx.emit("s", &scale);
+        let step = cx.apply(&self.inner, x);
         // The two large terms first, whose difference is 0 as long as nothing has moved.
         (p0 - params - (past - step) * scale).as_input()
     }

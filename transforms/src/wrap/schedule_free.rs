@@ -128,8 +128,8 @@ where
         let share = weight.div_or_zero(sum);
 
         let params = cx.params();
-        let step = cx.apply(&self.inner, grads);
         let slot = cx.slot::<Leaf>("z", 0.0);
+        let step = cx.apply(&self.inner, grads);
         let before = cx.step().equal(0.0).select(&params, slot.before());
         cx.set(slot, &(&before + &step));
         // p_next - p with x = (p - (1 - b1) * z) / b1 put in: without the difference of two parameters, and without b1 below.

@@ -13,6 +13,7 @@ mod noise_scale;
 mod papers;
 mod program_data;
 mod random;
+mod regions;
 mod schedules;
 mod spec;
 mod texts;

@@ -8,3 +8,4 @@ mod samples;
 mod values;
 mod whole_catalogue;
 mod wrapper_values;
+mod wrapping;
