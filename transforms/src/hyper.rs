@@ -147,6 +147,8 @@ impl std::fmt::Display for Hyper {
 pub enum Domain {
     /// Any finite number.
     Finite,
+    /// A finite number above 0.
+    Positive,
     /// A finite number that is not negative.
     NonNegative,
     /// A bound: not negative, perhaps infinite.
@@ -165,6 +167,7 @@ impl Domain {
     fn contains(self, x: f64) -> bool {
         match self {
             Self::Finite => x.is_finite(),
+            Self::Positive => x.is_finite() && x > 0.0,
             Self::NonNegative => x.is_finite() && x >= 0.0,
             Self::Bound => x >= 0.0,
             Self::Decay => (0.0..1.0).contains(&x),
@@ -194,6 +197,7 @@ impl std::fmt::Display for Domain {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Finite => "a finite number",
+            Self::Positive => "a finite number above 0",
             Self::NonNegative => "a finite number that is not negative",
             Self::Bound => "a number that is not negative (infinity is allowed)",
             Self::Decay => "a number of at least 0 and below 1",

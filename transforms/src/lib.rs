@@ -90,10 +90,12 @@ pub mod prelude {
     pub use crate::hyper::{Domain, Hyper};
     pub use crate::leaves::Leaves;
     pub use crate::over_examples::{
-        batch_mean, majority, max, mean, median, min, sum, trimmed_mean, unbiased_square_of_mean,
-        variance,
+        batch_mean, geometric_median, least_harm, majority, max, mean, median, min,
+        project_conflicts, sum, trimmed_mean, unbiased_square_of_mean, variance,
     };
-    pub use crate::per_example::{clip_per_example, normalize_per_example, scale_per_example};
+    pub use crate::per_example::{
+        clip_per_example, normalize_per_example, scale_by_past_rms, scale_per_example,
+    };
     pub use crate::schedule::{
         constant_schedule, cosine_decay_schedule, linear_schedule, warmup_cosine_decay_schedule,
     };

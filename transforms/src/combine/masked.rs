@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::axis::{Aggregated, Axis, PerExample};
 use crate::leaves::Leaves;
-use crate::spec::{Argument, DynLinks, Entry, Family, Link};
+use crate::spec::{Argument, DynLinks, Entry, Family, KEEPING, Link};
 use crate::tracer::Tracer;
 use crate::transform::Transform;
 use crate::value::Value;
@@ -21,7 +21,7 @@ pub(crate) const ENTRY: Entry = Entry {
         let per_example = DynLinks::<PerExample, PerExample>::new(&chain);
         let aggregated = DynLinks::<Aggregated, Aggregated>::new(&chain);
         if per_example.is_none() && aggregated.is_none() {
-            return Err(args.unfit("links"));
+            return Err(args.unfit("links", KEEPING));
         }
         Ok(Link::either(
             per_example.map(|inner| masked(inner, leaves.clone())),

@@ -21,12 +21,14 @@ pub(crate) const ENTRY: Entry = Entry {
         let reducing = DynParts::<PerExample, Aggregated>::new(&parts);
         let reduced = DynParts::<Aggregated, Aggregated>::new(&parts);
         match (apart, reducing, reduced) {
-            (None, None, None) => Err(args.unfit("parts")),
+            (None, None, None) => Err(args.unfit("parts", PARTS)),
             (None, reducing, reduced) => Ok(Link::either(reducing, reduced)),
             (apart, _, reduced) => Ok(Link::either(apart, reduced)),
         }
     },
 };
+
+const PARTS: &str = "parts that all take the same gradients and give the same";
 
 /// Links for each part of the model. Built by [`partition`].
 #[derive(Clone, Debug)]

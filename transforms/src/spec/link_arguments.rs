@@ -6,6 +6,12 @@ use crate::error::Error;
 use crate::leaves::Leaves;
 
 const LINKS: &str = "a list of links";
+const AGGREGATED: &str = "links that take aggregated gradients and give such, as after a `mean`";
+/// What links must be that may be passed by.
+pub(crate) const KEEPING: &str =
+    "links that give what they take: the examples apart, or aggregated gradients";
+/// What links must be in any case.
+pub(crate) const ORDERED: &str = "links whose order has a meaning";
 
 impl Arguments<'_> {
     /// A chain of links from per-example gradients to a statistic in the shape of the parameters.
@@ -55,17 +61,22 @@ impl Arguments<'_> {
         name: &'static str,
     ) -> Result<DynLinks<Aggregated, Aggregated>, Error> {
         let chain = self.links(name)?;
-        DynLinks::new(&chain).ok_or_else(|| self.unfit(name))
+        DynLinks::new(&chain).ok_or_else(|| self.unfit(name, AGGREGATED))
     }
 
-    /// The error about links that do not take what they must.
-    pub(crate) fn unfit(&self, name: &str) -> Error {
-        let got = self.values.get(name).map(ToString::to_string);
+    /// The error about links that are not what they must be.
+    pub(crate) fn unfit(&self, name: &str, expected: &'static str) -> Error {
+        let value = self.values.get(name);
+        let links = value.and_then(|value| self.chain_spec(name, value).ok());
+        let links = links.filter(|links| !links.links.is_empty());
+        let got = links.map(|links| links.to_string());
         Error::ArgumentKind {
             link: self.link.to_owned(),
             argument: name.to_owned(),
-            expected: "links that give gradients of the axis that they take",
-            got: got.unwrap_or_default(),
+            expected,
+            got: got
+                .or_else(|| value.map(ToString::to_string))
+                .unwrap_or_default(),
         }
     }
 

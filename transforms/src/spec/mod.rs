@@ -19,4 +19,5 @@ pub use catalogue::{Catalogue, Entry, Family};
 pub use chain_spec::{ArgumentValue, ChainSpec, LinkSpec};
 pub use dyn_chain::{DynChain, DynLinks, DynStatistic};
 pub use link::Link;
+pub(crate) use link_arguments::{KEEPING, ORDERED};
 pub use placements::{Placement, placements};

@@ -1,7 +1,7 @@
 //! Links that act while a condition holds; else there are zeros.
 
 use crate::axis::{Aggregated, Axis, PerExample};
-use crate::spec::{Argument, DynLinks, Entry, Family, Link};
+use crate::spec::{Argument, DynLinks, Entry, Family, Link, ORDERED};
 use crate::tracer::Tracer;
 use crate::transform::Transform;
 use crate::value::Value;
@@ -21,7 +21,7 @@ pub(crate) const ENTRY: Entry = Entry {
         let reduced = DynLinks::<Aggregated, Aggregated>::new(&chain);
         let reduced = reduced.map(|inner| conditionally_mask(inner, when));
         match (apart, reducing, &reduced) {
-            (None, None, None) => Err(args.unfit("links")),
+            (None, None, None) => Err(args.unfit("links", ORDERED)),
             (Some(inner), _, _) => Ok(Link::either(Some(conditionally_mask(inner, when)), reduced)),
             (None, reducing, _) => {
                 let reducing = reducing.map(|inner| conditionally_mask(inner, when));

@@ -1,7 +1,7 @@
 //! Links that act while a condition holds; else the gradients pass.
 
 use crate::axis::{Aggregated, Axis, PerExample};
-use crate::spec::{Argument, DynLinks, Entry, Family, Link};
+use crate::spec::{Argument, DynLinks, Entry, Family, KEEPING, Link};
 use crate::tracer::Tracer;
 use crate::transform::Transform;
 use crate::value::Value;
@@ -19,7 +19,7 @@ pub(crate) const ENTRY: Entry = Entry {
         let apart = DynLinks::<PerExample, PerExample>::new(&chain);
         let reduced = DynLinks::<Aggregated, Aggregated>::new(&chain);
         if apart.is_none() && reduced.is_none() {
-            return Err(args.unfit("links"));
+            return Err(args.unfit("links", KEEPING));
         }
         Ok(Link::either(
             apart.map(|inner| conditionally_transform(inner, when)),

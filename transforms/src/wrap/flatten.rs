@@ -1,7 +1,7 @@
 //! All leaves as one.
 
 use crate::axis::{Aggregated, Axis, PerExample};
-use crate::spec::{Argument, DynLinks, Entry, Family, Link};
+use crate::spec::{Argument, DynLinks, Entry, Family, Link, ORDERED};
 use crate::tracer::Tracer;
 use crate::transform::Transform;
 use crate::value::Value;
@@ -18,7 +18,7 @@ pub(crate) const ENTRY: Entry = Entry {
         let reducing = DynLinks::<PerExample, Aggregated>::new(&chain);
         let reduced = DynLinks::<Aggregated, Aggregated>::new(&chain).map(flatten);
         match (apart, reducing, &reduced) {
-            (None, None, None) => Err(args.unfit("links")),
+            (None, None, None) => Err(args.unfit("links", ORDERED)),
             (Some(inner), _, _) => Ok(Link::either(Some(flatten(inner)), reduced)),
             (None, reducing, _) => Ok(Link::either(reducing.map(flatten), reduced)),
         }

@@ -2,6 +2,19 @@
 //!
 //! What they have in common is in [`Tracer`](crate::Tracer): [`guarded`](crate::Tracer::guarded) keeps the state of the links inside,
 //! [`resetting`](crate::Tracer::resetting) gives it up, [`within`](crate::Tracer::within) shows them some leaves only.
+//!
+//! Most of them keep state or skip steps, so they stand after the reduction over examples:
+//!
+//! ```compile_fail,E0277
+//! use pergrad_transforms::prelude::*;
+//! // The examples of the next micro-batch are other ones.
+//! let _ = program(&chain((accumulate(sgd(0.1), 4), mean())));
+//! ```
+//!
+//! ```
+//! use pergrad_transforms::prelude::*;
+//! let _ = program(&chain((mean(), accumulate(sgd(0.1), 4)))).unwrap();
+//! ```
 
 mod accumulate;
 mod apply_every;

@@ -2,7 +2,7 @@
 
 use crate::axis::{Aggregated, Axis, PerExample};
 use crate::leaves::Leaves;
-use crate::spec::{Argument, DynLinks, Entry, Family, Link};
+use crate::spec::{Argument, DynLinks, Entry, Family, Link, ORDERED};
 use crate::tracer::Tracer;
 use crate::transform::Transform;
 use crate::value::Value;
@@ -24,7 +24,7 @@ pub(crate) const ENTRY: Entry = Entry {
         let reduced = DynLinks::<Aggregated, Aggregated>::new(&chain);
         let reduced = reduced.map(|inner| selective_transform(inner, frozen.clone()));
         match (apart, reducing, &reduced) {
-            (None, None, None) => Err(args.unfit("links")),
+            (None, None, None) => Err(args.unfit("links", ORDERED)),
             (Some(inner), _, _) => {
                 let apart = Some(selective_transform(inner, frozen));
                 Ok(Link::either(apart, reduced))

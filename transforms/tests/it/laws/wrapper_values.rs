@@ -16,6 +16,7 @@ pub(super) fn all() {
     guards();
     counts();
     parameters();
+    weighted_means();
 }
 
 fn selections() {
@@ -180,5 +181,25 @@ fn parameters() {
             let second = [0.01 / root(9.0, 0.01), -0.02 / root(1.0, 0.04)];
             [first, [0, 1].map(|p| 0.5 * first[p] + 0.55 * second[p])]
         },
+    );
+}
+
+/// Reductions that weigh the examples.
+fn weighted_means() {
+    let (near, far) = (1.0 / 2_f64.sqrt(), 1.0 / 13_f64.sqrt());
+    let sum = near + 2.0 * far;
+    assert_steps(
+        r#"{"link": "geometric_median", "iterations": 1}"#,
+        [
+            [(7.0 * far + 2.0 * near) / sum, -3.0 * far / sum],
+            [-0.06, 0.12],
+        ],
+    );
+    // No example is in conflict with another one.
+    assert_steps(r#""project_conflicts""#, [[3.0, -1.0], [-0.1, 0.2]]);
+    assert_steps(r#""least_harm""#, [[3.0, -1.0], [-0.1, 0.2]]);
+    assert_steps(
+        r#"{"link": "scale_by_past_rms", "decay": 0.9} | "mean""#,
+        [[3.0, -1.0], [-0.1 / (3.0 + 1e-8), 0.2 / (1.0 + 1e-8)]],
     );
 }
