@@ -299,3 +299,21 @@ fn links_inside_sam_see_the_parameters_of_the_start() {
     let back = reference.step(&input).unwrap().updates["w"].values[0];
     assert_eq!(back, -1.0 - (0.25 + 0.5 * 8.0));
 }
+
+/// What is set between steps may be a schedule where there was a number: it too is evaluated at the steps that were taken.
+#[test]
+fn a_number_inside_a_guard_may_become_a_schedule() {
+    let chain = chain((mean(), skip_not_finite(scale_by_learning_rate(0.5))));
+    let program = program(&chain).unwrap();
+    let mut reference = reference::<f64>(&program, &column(&[1.0]));
+    for x in [1.0, f64::NAN, 1.0] {
+        reference.step(&column(&[x])).unwrap();
+    }
+    let mut state = reference.state();
+    state.hypers[0].1 = linear_schedule(0.0, 1.0, 8).into();
+    reference.load(&state).unwrap();
+    for expected in [-0.25, -0.375] {
+        let output = reference.step(&column(&[1.0])).unwrap();
+        assert_eq!(output.updates["w"].values, [expected]);
+    }
+}
