@@ -91,7 +91,7 @@ pub mod prelude {
     pub use crate::leaves::Leaves;
     pub use crate::over_examples::{
         batch_mean, geometric_median, least_harm, majority, max, mean, median, min,
-        project_conflicts, sum, trimmed_mean, unbiased_square_of_mean, variance,
+        project_conflicts, sum, trimmed_mean, unbiased_square_of_mean, upgrad, variance,
     };
     pub use crate::per_example::{
         clip_per_example, normalize_per_example, scale_by_past_rms, scale_per_example,

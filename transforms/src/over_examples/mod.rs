@@ -1,7 +1,8 @@
 //! Reductions over the examples: `[B, ..p] -> [..p]`. A chain has one on each path from gradients to updates.
 //!
 //! NaN in one example makes the result NaN at that element, whichever reduction it is; and in every element for those that weigh
-//! whole examples: [`geometric_median`], [`least_harm`] and [`project_conflicts`].
+//! whole examples: [`geometric_median`],
+//! [`least_harm`], [`project_conflicts`] and [`upgrad`].
 
 mod batch_mean;
 mod geometric_median;
@@ -15,6 +16,7 @@ mod project_conflicts;
 mod sum;
 mod trimmed_mean;
 mod unbiased_square_of_mean;
+mod upgrad;
 mod variance;
 
 pub use batch_mean::{BatchMean, batch_mean};
@@ -29,6 +31,7 @@ pub use project_conflicts::{ProjectConflicts, project_conflicts};
 pub use sum::{Sum, sum};
 pub use trimmed_mean::{TrimmedMean, trimmed_mean};
 pub use unbiased_square_of_mean::{UnbiasedSquareOfMean, unbiased_square_of_mean};
+pub use upgrad::{Upgrad, upgrad};
 pub use variance::{Variance, variance};
 
 use crate::spec::Entry;
@@ -46,5 +49,6 @@ pub(crate) const ENTRIES: &[Entry] = &[
     sum::ENTRY,
     trimmed_mean::ENTRY,
     unbiased_square_of_mean::ENTRY,
+    upgrad::ENTRY,
     variance::ENTRY,
 ];

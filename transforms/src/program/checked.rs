@@ -201,6 +201,10 @@ fn check_operands(program: &Program, op: Op) -> Result<(), &'static str> {
             apart(a) && ty(a).extent == ExtentKind::Leaf,
             "multiplies the examples of a value that has no examples or no elements",
         ),
+        Op::PairProduct(a, b) => (
+            [a, b].iter().all(|&x| apart(x) && ty(x).extent.has_pairs()),
+            "multiplies values that are not both for pairs of examples",
+        ),
         Op::OverPairs(_, a) => (
             ty(a).extent.has_pairs(),
             "reduces over pairs of examples of a value that has none",

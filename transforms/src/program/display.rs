@@ -116,6 +116,7 @@ impl Program {
             Op::OverElements(r, a) => format!("{}_P {}", fold(r), o(a)),
             Op::OverLeaves(r, a) => format!("{}_leaves {}", fold(r), o(a)),
             Op::Gram(a) => format!("gram {}", o(a)),
+            Op::PairProduct(a, b) => format!("pair_product {} {}", o(a), o(b)),
             Op::OverPairs(r, a) => format!("{}_pairs {}", fold(r), o(a)),
             Op::Transpose(a) => format!("transpose {}", o(a)),
             _ => o(id),

@@ -226,6 +226,7 @@ pub(super) fn infer(program: &Program, op: Op) -> ValueType {
         Op::OverLeaves(_, a) if ty(a).extent.has_pairs() => number(ty(a).axis, Pairs),
         Op::OverLeaves(_, a) => number(ty(a).axis, Global),
         Op::Gram(_) => number(PerExample, LeafPairs),
+        Op::PairProduct(..) => join(false),
         Op::OverPairs(_, a) => number(ty(a).axis, unpaired(ty(a).extent)),
         Op::Transpose(a) => match (ty(a).axis, ty(a).extent) {
             (PerExample, Global) => number(Aggregated, Pairs),

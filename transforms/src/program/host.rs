@@ -79,7 +79,8 @@ fn evaluate(op: Op, values: &[Option<Vec<f64>>], inputs: &HostInputs<'_>) -> Opt
     let flag = |holds: bool| f64::from(u8::from(holds));
     match op {
         Op::Grads | Op::Params | Op::Extra(_) | Op::State(_) | Op::OverExamples(..) => None,
-        Op::OverElements(..) | Op::Gram(_) | Op::OverPairs(..) | Op::Transpose(_) => None,
+        Op::OverElements(..) | Op::Gram(_) | Op::OverPairs(..) => None,
+        Op::PairProduct(..) | Op::Transpose(_) => None,
         Op::Step => Some(vec![inputs.step as f64]),
         Op::BatchSize => Some(vec![inputs.batch as f64]),
         Op::LeafSize => Some(per_leaf(inputs.leaf_sizes.iter().map(|&n| n as f64))),
@@ -153,7 +154,8 @@ impl Program {
                 Op::State(at) => of_host[at as usize],
                 Op::Grads | Op::Params | Op::Extra(_) => false,
                 Op::OverExamples(..) | Op::OverElements(..) => false,
-                Op::Gram(_) | Op::OverPairs(..) | Op::Transpose(_) => false,
+                Op::Gram(_) | Op::OverPairs(..) => false,
+                Op::PairProduct(..) | Op::Transpose(_) => false,
                 op => op.operands().all(|id| known[id.index()]),
             });
         }

@@ -2,7 +2,7 @@
 
 use ndarray::{Array2, Zip};
 
-use super::fold::{gram, over_columns, over_leaves};
+use super::fold::{gram, over_columns, over_leaves, pair_product};
 use super::{Element, Reference, expand, from_f64, reduce, to_f64};
 use crate::axis::AxisKind;
 use crate::error::Error;
@@ -181,6 +181,7 @@ impl<T: Element> Reference<T> {
             }
             Op::OverElements(fold, a) => Cell::Number(over_columns(fold, number(a), size)),
             Op::Gram(a) => Cell::Number(gram(&expand(number(a), batch, size))),
+            Op::PairProduct(a, b) => Cell::Number(pair_product(number(a), number(b), batch)),
             Op::OverPairs(fold, a) => Cell::Number(over_columns(fold, number(a), batch)),
             Op::Transpose(a) => Cell::Number(number(a).t().to_owned()),
             Op::Step

@@ -190,3 +190,63 @@ fn one_example_is_bounded_after_scale_then_clip() {
     let small = run([0.0, 0.005]);
     assert_close::<f64>(&[small[1] - without[1]], &[0.5], "0.005 / 0.01");
 }
+
+/// Each example on its own by another algorithm: Dykstra's projections onto one half space after the other.
+#[test]
+fn upgrad_averages_the_projections_of_the_examples() {
+    let (rows, input) = examples();
+    let project = |g: &[f64]| -> Vec<f64> {
+        let mut d = g.to_vec();
+        let mut given = vec![0.0; rows.len()];
+        for _ in 0..20_000 {
+            for (row, given) in rows.iter().zip(&mut given) {
+                // What this half space gave before is taken back first.
+                let product = dot(row, &d) - *given * dot(row, row);
+                let now = (-product / dot(row, row)).max(0.0);
+                let change = now - *given;
+                d.iter_mut().zip(row).for_each(|(d, r)| *d += change * r);
+                *given = now;
+            }
+        }
+        d
+    };
+    let projections: Vec<Vec<f64>> = rows.iter().map(|row| project(row)).collect();
+    let expected = weighted_mean(&projections, &[1.0; 7]);
+    let d = joined(&reduced(&upgrad(3000), &input));
+    assert!(distance(&d, &expected) < 1e-6, "{d:?} is not {expected:?}");
+    assert!(rows.iter().all(|row| dot(row, &d) > -1e-6));
+    let mean = weighted_mean(&rows, &[1.0; 7]);
+    assert!(
+        distance(&mean, &expected) > 0.01,
+        "something is in conflict"
+    );
+}
+
+/// By hand: `[4, 0]` moves to `[0.8, 1.6]`, at a right angle to the other, and `[-1, 0.5]` to `[0, 0.5]`.
+#[test]
+fn upgrad_of_two_examples() {
+    let input = batch([[4.0, 0.0], [-1.0, 0.5]]);
+    let output = reduced(&upgrad(2000), &input);
+    assert!(distance(w(&output), &[0.4, 1.05]) < 1e-9, "{output:?}");
+}
+
+#[test]
+fn a_product_of_pairs_is_that_of_matrices() {
+    let program = super::probe(|x, cx| {
+        let gram = x.gram();
+        cx.emit("product", &gram.product(&(gram.abs() + x.norm())));
+        cx.emit("one", &gram.product(&gram).sum_pairs().sum());
+    });
+    let output = step::<f64>(&program, &batch([[1.0, 2.0], [2.0, -3.0]]));
+    // [[5, -4], [-4, 13]] with [[5 + a, 4 + a], [4 + b, 13 + b]], a and b the norms.
+    let (a, b) = (5_f64.sqrt(), 13_f64.sqrt());
+    let column = |x: f64, y: f64| [5.0 * x - 4.0 * y, -4.0 * x + 13.0 * y];
+    let (first, second) = (column(5.0 + a, 4.0 + b), column(4.0 + a, 13.0 + b));
+    let expected = [first[0], second[0], first[1], second[1]];
+    assert_close::<f64>(&output.metrics["probe.product"], &expected, "product");
+    assert_close::<f64>(
+        &output.metrics["probe.one"],
+        &[41.0 - 72.0 - 72.0 + 185.0],
+        "sum",
+    );
+}

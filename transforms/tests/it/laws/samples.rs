@@ -74,6 +74,7 @@ pub(super) const SAMPLES: &[(Stands, &str)] = &[
     (Reduces, r#""sum""#),
     (Reduces, r#"{"link": "trimmed_mean", "k": 1}"#),
     (Reduces, r#""unbiased_square_of_mean""#),
+    (Reduces, r#""upgrad""#),
     (Reduces, r#""variance""#),
     (Reduces, r#"{"link": "variance", "ddof": 1}"#),
     (

@@ -197,6 +197,7 @@ fn weighted_means() {
     );
     // No example is in conflict with another one.
     assert_steps(r#""project_conflicts""#, [[3.0, -1.0], [-0.1, 0.2]]);
+    assert_steps(r#""upgrad""#, [[3.0, -1.0], [-0.1, 0.2]]);
     assert_steps(r#""least_harm""#, [[3.0, -1.0], [-0.1, 0.2]]);
     assert_steps(
         r#"{"link": "scale_by_past_rms", "decay": 0.9} | "mean""#,
