@@ -191,13 +191,26 @@ impl<T: Element> Runner for Reference<T> {
                 .insert(leaf.path.clone(), HostTensor::new(shape, values));
         }
         for metric in &self.program.outputs()[1..] {
-            let leaves = if self.program.node(metric.node).ty.extent.is_shared() {
+            let ty = self.program.node(metric.node).ty;
+            let leaves = if ty.extent.is_shared() {
                 1
             } else {
                 self.tree.len()
             };
-            let values = (0..leaves).flat_map(|leaf| number(metric.node, leaf).iter());
-            let values = values.map(|&x| to_f64(x)).collect();
+            let rows = match ty.axis {
+                AxisKind::PerExample => batch,
+                AxisKind::Aggregated => 1,
+            };
+            let full = |leaf: usize| {
+                let columns = match ty.extent {
+                    ExtentKind::Leaf => self.sizes[leaf],
+                    _ if ty.extent.has_pairs() => batch,
+                    _ => 1,
+                };
+                expand(number(metric.node, leaf), rows, columns)
+            };
+            let values = (0..leaves).flat_map(full);
+            let values = values.map(to_f64).collect();
             output.metrics.insert(metric.name.clone(), values);
         }
         for (at, slot) in self.program.slots().iter().enumerate() {

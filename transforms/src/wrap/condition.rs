@@ -9,6 +9,15 @@ use crate::value::Predicate;
 
 /// What [`conditionally_transform`](crate::conditionally_transform()) and [`conditionally_mask`](crate::conditionally_mask()) ask at
 /// each step: a [`StepCondition`], or a function of the [`Tracer`].
+///
+/// # Example
+/// Steps are taken while the loss is below 10.
+/// ```
+/// use pergrad_transforms::prelude::*;
+/// let sane = |cx: &mut Tracer| cx.extra("loss").lt(10.0);
+/// let program = program(&chain((mean(), conditionally_mask(adam(1e-3), sane)))).unwrap();
+/// assert_eq!(program.extras()[0].name, "loss");
+/// ```
 pub trait Condition {
     /// Whether the link is to act.
     fn holds(&self, cx: &mut Tracer) -> Predicate<Aggregated, Global>;

@@ -7,7 +7,7 @@ use pergrad_transforms::runner::Runner;
 use pergrad_transforms::{Hyper, Program, State};
 use serde_json::{Value as Data, json};
 
-use crate::model::{column, reference, tree};
+use crate::model::{batch, column, reference, step, tree, w};
 
 fn read(data: Data) -> Result<Program, String> {
     serde_json::from_value(data).map_err(|error| error.to_string())
@@ -316,4 +316,21 @@ fn a_number_inside_a_guard_may_become_a_schedule() {
         let output = reference.step(&column(&[1.0])).unwrap();
         assert_eq!(output.updates["w"].values, [expected]);
     }
+}
+
+/// Where a part has no leaf, its norms are 0 for every example: the weights are still one for each.
+#[test]
+fn a_part_of_no_leaf_has_metrics_of_the_right_length() {
+    let parts = partition((
+        (
+            Leaves::RankAtLeast(7),
+            chain((geometric_median(2), scale(1.0))),
+        ),
+        (Leaves::All, chain((upgrad(2), scale(2.0)))),
+    ));
+    let input = batch([[1.0, 0.0], [3.0, 2.0], [2.0, 1.0]]);
+    let output = step::<f64>(&optimizer_program(&parts).unwrap(), &input);
+    assert_eq!(output.metrics["geometric_median.weight"], [1.0; 3]);
+    assert_eq!(output.metrics["upgrad.weight"], [1.0; 3]);
+    assert_eq!(w(&output), [4.0, 2.0]);
 }
