@@ -1,13 +1,14 @@
 //! What selections and guards make of a program: its text, its data, and what the host knows of its state.
 
+mod host;
+
+use pergrad_transforms::Program;
 use pergrad_transforms::prelude::*;
-use pergrad_transforms::program::{HostInputs, HostScalars, Op};
 use pergrad_transforms::reference::Reference;
 use pergrad_transforms::runner::Runner;
-use pergrad_transforms::{Hyper, Program, State};
 use serde_json::{Value as Data, json};
 
-use crate::model::{batch, column, reference, step, tree, w};
+use crate::model::{batch, column, step, tree, w};
 
 fn read(data: Data) -> Result<Program, String> {
     serde_json::from_value(data).map_err(|error| error.to_string())
@@ -139,77 +140,7 @@ fn an_accumulation_counts_on_the_host() {
 }
 
 /// So an executor need not compute what the links inside do in a step that only collects.
-#[test]
-fn the_host_knows_before_a_step_whether_an_accumulation_acts() {
-    let program = program(&chain((mean(), accumulate(adam(0.1), 2)))).unwrap();
-    let Op::Select(acts, ..) = program.node(program.updates()).op else {
-        panic!("the updates are a choice");
-    };
-    let hypers: Vec<Hyper> = program.hypers().iter().map(|h| h.value.clone()).collect();
-    assert_eq!(program.slots_to_read(&hypers), [0; 0]);
-    for (mini_step, expected) in [(0.0, false), (1.0, true)] {
-        let known = |slot: &pergrad_transforms::program::Slot| match slot.name.as_str() {
-            "accumulate.mini_step" => Some(mini_step),
-            "accumulate.gradient_step" => Some(3.0),
-            _ => None,
-        };
-        let known: Vec<_> = program.slots().iter().map(known).collect();
-        let inputs = HostInputs {
-            step: 7,
-            batch: 1,
-            hypers: &program.hyper_values_knowing(&hypers, 7, &known).unwrap(),
-            leaf_sizes: &[1],
-            selected: &[],
-        };
-        let host = HostScalars::compute_knowing(&program, &inputs, &known);
-        assert_eq!(host.get_predicate(acts, 0), Some(expected));
-        assert_eq!(
-            HostScalars::compute(&program, &inputs).get_predicate(acts, 0),
-            None
-        );
-    }
-}
-
-#[test]
-fn counts_of_the_host_are_exact_beyond_f32() {
-    let program = program(&chain((mean(), accumulate(sgd(0.1), 2)))).unwrap();
-    let input = column(&[1.0]);
-    let mut reference = reference::<f32>(&program, &input);
-    let mut state = reference.state();
-    let many = f64::from(1 << 24);
-    let count = |state: &mut State, to: Option<f64>| {
-        let slot = state
-            .slots
-            .iter_mut()
-            .find(|s| s.name == "accumulate.gradient_step");
-        let value = &mut slot.unwrap().values[0].0;
-        *value = to.unwrap_or(*value);
-        *value
-    };
-    count(&mut state, Some(many));
-    reference.load(&state).unwrap();
-    reference.step(&input).unwrap();
-    reference.step(&input).unwrap();
-    assert_eq!(count(&mut reference.state(), None), many + 1.0);
-}
-
-#[test]
-fn a_schedule_of_a_count_that_is_not_known_is_refused() {
-    let rate = linear_schedule(0.0, 1.0, 4);
-    let guarded = program(&chain((mean(), skip_not_finite(sgd(rate))))).unwrap();
-    let hypers: Vec<Hyper> = guarded.hypers().iter().map(|h| h.value.clone()).collect();
-    let slots = guarded.slots_to_read(&hypers);
-    assert_eq!(
-        guarded.slots()[slots[0] as usize].name,
-        "skip_not_finite.steps"
-    );
-    insta::assert_snapshot!(guarded.hyper_values(&hypers, 0).unwrap_err(), @"`learning_rate` is a schedule of `skip_not_finite.steps`, which counts steps that are skipped by what is in the gradients: give this executor a number for it, or put the link with the schedule outside the guard");
-    // A number is the same at every count.
-    let numbers = vec![0.1.into(); hypers.len()];
-    assert_eq!(guarded.slots_to_read(&numbers), [0; 0]);
-    assert!(guarded.hyper_values(&numbers, 0).is_ok());
-}
-
+/// Follows from the results what a step must compute, where of a `select` that the host decides only one branch counts.
 #[test]
 fn hyper_parameters_of_one_name_and_two_counts_are_two() {
     let rate = || scale_by_learning_rate(0.1);
@@ -301,23 +232,6 @@ fn links_inside_sam_see_the_parameters_of_the_start() {
 }
 
 /// What is set between steps may be a schedule where there was a number: it too is evaluated at the steps that were taken.
-#[test]
-fn a_number_inside_a_guard_may_become_a_schedule() {
-    let chain = chain((mean(), skip_not_finite(scale_by_learning_rate(0.5))));
-    let program = program(&chain).unwrap();
-    let mut reference = reference::<f64>(&program, &column(&[1.0]));
-    for x in [1.0, f64::NAN, 1.0] {
-        reference.step(&column(&[x])).unwrap();
-    }
-    let mut state = reference.state();
-    state.hypers[0].1 = linear_schedule(0.0, 1.0, 8).into();
-    reference.load(&state).unwrap();
-    for expected in [-0.25, -0.375] {
-        let output = reference.step(&column(&[1.0])).unwrap();
-        assert_eq!(output.updates["w"].values, [expected]);
-    }
-}
-
 /// Where a part has no leaf, its norms are 0 for every example: the weights are still one for each.
 #[test]
 fn a_part_of_no_leaf_has_metrics_of_the_right_length() {
