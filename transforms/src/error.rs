@@ -156,6 +156,29 @@ pub enum Error {
         known: Vec<String>,
     },
 
+    /// A leaf is in no part of a partition.
+    #[error(
+        "leaf `{leaf}` is in no part of the partition, whose parts are {}: give it one, or end with a part for `Leaves::All`",
+        parts.join("; ")
+    )]
+    Unassigned {
+        /// The leaf.
+        leaf: String,
+        /// The selections of the parts, as text.
+        parts: Vec<String>,
+    },
+
+    /// A schedule is evaluated at a count that the executor does not know.
+    #[error(
+        "`{name}` is a schedule of `{count}`, which counts steps that are skipped by what is in the gradients: give this executor a number for it, or put the link with the schedule outside the guard"
+    )]
+    UnknownCount {
+        /// The hyper-parameter.
+        name: String,
+        /// The state that counts.
+        count: String,
+    },
+
     /// A named input was not given.
     #[error(
         "the chain reads `{name}` at each step, but it was not given: add it to the extras of the step"

@@ -44,6 +44,11 @@ impl Hyper {
         }
     }
 
+    /// Whether it may change from step to step.
+    pub fn is_schedule(&self) -> bool {
+        matches!(self.unnamed(), Self::Schedule(_))
+    }
+
     /// The same value under a name of one's own, for reading and setting it between steps. Hyper-parameters of one
     /// chain that have the same name and the same value are one.
     #[must_use]
@@ -142,6 +147,8 @@ impl std::fmt::Display for Hyper {
 pub enum Domain {
     /// Any finite number.
     Finite,
+    /// A finite number above 0.
+    Positive,
     /// A finite number that is not negative.
     NonNegative,
     /// A bound: not negative, perhaps infinite.
@@ -150,16 +157,23 @@ pub enum Domain {
     Decay,
     /// A share: from 0 to 1.
     Share,
+    /// A share that is not 0: above 0, at most 1.
+    PositiveShare,
+    /// A whole number of at least 1.
+    Count,
 }
 
 impl Domain {
     fn contains(self, x: f64) -> bool {
         match self {
             Self::Finite => x.is_finite(),
+            Self::Positive => x.is_finite() && x > 0.0,
             Self::NonNegative => x.is_finite() && x >= 0.0,
             Self::Bound => x >= 0.0,
             Self::Decay => (0.0..1.0).contains(&x),
             Self::Share => (0.0..=1.0).contains(&x),
+            Self::PositiveShare => x > 0.0 && x <= 1.0,
+            Self::Count => x.is_finite() && x >= 1.0 && x.fract() == 0.0,
         }
     }
 
@@ -183,10 +197,13 @@ impl std::fmt::Display for Domain {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Finite => "a finite number",
+            Self::Positive => "a finite number above 0",
             Self::NonNegative => "a finite number that is not negative",
             Self::Bound => "a number that is not negative (infinity is allowed)",
             Self::Decay => "a number of at least 0 and below 1",
             Self::Share => "a number from 0 to 1",
+            Self::PositiveShare => "a number above 0 and at most 1",
+            Self::Count => "a whole number of at least 1",
         })
     }
 }

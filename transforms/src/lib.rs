@@ -17,7 +17,8 @@
 //! | [`axis`], [`extent`] | the types: where the batch axis is, how far a value reaches |
 //! | [`Value`], [`Tracer`], [`Transform`] | how a link is written |
 //! | [`elementwise`], [`over_examples`], [`per_example`], [`aggregated`], [`alias`] | the links, a file each |
-//! | [`combine`] | `chain`, `then`, `zip`, `ratio`: links made of links |
+//! | [`combine`] | `chain`, `then`, `zip`, `ratio`, `masked`, `partition`: links made of links |
+//! | [`wrap`] | steps that are skipped, collected or looked back on: links around links |
 //! | [`schedule`], [`hyper`] | numbers that have names and may change from step to step |
 //! | [`program`](mod@program) | what a chain becomes: data, text, the language of interpreters |
 //! | [`tree`], [`leaves`] | the parameters of a model, and selections of them |
@@ -39,6 +40,7 @@ pub mod over_examples;
 pub mod per_example;
 pub mod program;
 pub mod reference;
+mod regions;
 pub mod runner;
 pub mod schedule;
 pub mod spec;
@@ -48,6 +50,7 @@ mod transform;
 pub mod tree;
 pub mod update_trace;
 mod value;
+pub mod wrap;
 
 pub use aggregated::*;
 pub use alias::*;
@@ -66,6 +69,7 @@ pub use tracer::{StateSlot, Tracer};
 pub use transform::{Transform, optimizer_program, program, program_over};
 pub use tree::{Dtype, LeafInfo, ParamTree};
 pub use value::{Operand, Predicate, Value};
+pub use wrap::*;
 
 /// Everything for writing chains and links.
 pub mod prelude {
@@ -78,7 +82,7 @@ pub mod prelude {
         micro_adam_var, micro_sign_sgd, sgd, sign_ema, sign_sgd, signum,
     };
     pub use crate::axis::{Aggregated, Axis, PerExample};
-    pub use crate::combine::{Compose, chain, ratio, zip};
+    pub use crate::combine::{Compose, chain, masked, partition, ratio, zip};
     pub use crate::elementwise::{
         abs, add_scalar, at_least, clip, identity, power, reciprocal, scale, sign, sqrt, square,
         tanh, zero_nans,
@@ -86,16 +90,24 @@ pub mod prelude {
     pub use crate::hyper::{Domain, Hyper};
     pub use crate::leaves::Leaves;
     pub use crate::over_examples::{
-        batch_mean, majority, max, mean, median, min, sum, trimmed_mean, unbiased_square_of_mean,
-        variance,
+        batch_mean, geometric_median, least_harm, majority, max, mean, median, min,
+        project_conflicts, sum, trimmed_mean, unbiased_square_of_mean, upgrad, variance,
     };
-    pub use crate::per_example::{clip_per_example, normalize_per_example, scale_per_example};
+    pub use crate::per_example::{
+        clip_per_example, normalize_per_example, scale_by_past_rms, scale_per_example,
+    };
     pub use crate::schedule::{
         constant_schedule, cosine_decay_schedule, linear_schedule, warmup_cosine_decay_schedule,
     };
     pub use crate::tracer::Tracer;
     pub use crate::transform::{Transform, optimizer_program, program, program_over};
     pub use crate::value::Value;
+    pub use crate::wrap::{
+        accumulate, apply_every, apply_if_finite, conditionally_mask, conditionally_transform,
+        flatten, freeze, lookahead, mechanize, reduce_on_plateau, sam, schedule_free,
+        schedule_free_adamw, schedule_free_sgd, selective_transform, set_to_zero,
+        skip_large_updates, skip_not_finite, stateless, step_ge, step_lt, step_multiple_of,
+    };
 }
 
 /// The code of the README, as tests.

@@ -40,18 +40,25 @@ pub struct SlotState {
 }
 
 impl State {
-    /// The places a program has for state over a tree: the name of the slot, the leaf and the shape.
+    /// The places a program has for state over a tree: the name of the slot, the leaf and the shape. A leaf that a slot does not
+    /// have is no place.
     pub fn layout(
         program: &Program,
         tree: &ParamTree,
     ) -> Vec<(String, Option<String>, Vec<usize>)> {
         let mut places = Vec::new();
+        // A program whose selections do not fit is never bound to the tree, so it has no state there.
+        let selected = program.select(tree).unwrap_or_default();
         for slot in program.slots() {
             if slot.extent == ExtentKind::Global {
                 places.push((slot.name.clone(), None, vec![]));
                 continue;
             }
-            for leaf in tree.leaves() {
+            for (at, leaf) in tree.leaves().iter().enumerate() {
+                let selected = slot.leaves.and_then(|s| selected.get(s as usize));
+                if selected.is_some_and(|selected| !selected[at]) {
+                    continue;
+                }
                 let shape = match slot.extent {
                     ExtentKind::Leaf => leaf.shape.clone(),
                     _ => vec![],

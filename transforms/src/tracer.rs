@@ -5,20 +5,20 @@ use crate::error::Error;
 use crate::extent::{Extent, Global, Lasting, Leaf, PerLeaf};
 use crate::hyper::{Domain, Hyper};
 use crate::leaves::Leaves;
-use crate::program::{Graph, Number, Op, Program};
+use crate::program::{Graph, NodeId, Number, Op, Program};
 use crate::transform::Transform;
 use crate::value::{Predicate, SharedGraph, Value};
 
 /// The program under construction. Links get it as `cx` and ask it for parameters, state and hyper-parameters.
 #[derive(Debug)]
 pub struct Tracer {
-    graph: SharedGraph,
+    pub(crate) graph: SharedGraph,
 }
 
 /// A piece of state: its value before this step, and the right to set the next one.
 #[derive(Debug)]
 pub struct StateSlot<E: Lasting> {
-    slot: u32,
+    pub(crate) slot: u32,
     before: Value<Aggregated, E>,
 }
 
@@ -68,14 +68,20 @@ impl Tracer {
         self.value(Op::Const(Number(x)))
     }
 
-    /// The parameters, `[P]`.
-    pub fn params(&self) -> Value<Aggregated, Leaf> {
-        self.value(Op::Params)
+    fn node<A: Axis, E: Extent>(&self, make: impl FnOnce(&mut Graph) -> NodeId) -> Value<A, E> {
+        let node = make(&mut self.graph.borrow_mut());
+        Value::new(self.graph.clone(), node)
     }
 
-    /// The number of steps taken before this one: 0 at the first.
+    /// The parameters, `[P]`.
+    pub fn params(&self) -> Value<Aggregated, Leaf> {
+        self.node(Graph::params)
+    }
+
+    /// The number of steps that the link has taken before this one: 0 at the first. Steps that a [guard](Self::guarded) around
+    /// the link has skipped do not count.
     pub fn step(&self) -> Value<Aggregated, Global> {
-        self.value(Op::Step)
+        self.node(Graph::count)
     }
 
     /// The number of examples B of this batch.
@@ -85,12 +91,12 @@ impl Tracer {
 
     /// The number of elements of the leaf.
     pub fn leaf_size(&self) -> Value<Aggregated, PerLeaf> {
-        self.value(Op::LeafSize)
+        self.node(Graph::leaf_size)
     }
 
     /// The number 1 for each leaf; its [`sum_leaves`](Value::sum_leaves) is the number of leaves.
     pub fn one_per_leaf(&self) -> Value<Aggregated, PerLeaf> {
-        self.selected(&Leaves::All).as_number()
+        self.node(Graph::one_per_leaf)
     }
 
     /// Whether the leaf is among `leaves`. Known when the chain is bound to a model, so that a `select` on it
@@ -113,6 +119,17 @@ impl Tracer {
     pub fn hyper(&self, field: &str, hyper: &Hyper, domain: Domain) -> Value<Aggregated, Global> {
         let node = self.graph.borrow_mut().hyper(field, hyper, domain);
         Value::new(self.graph.clone(), node)
+    }
+
+    /// The same, evaluated at what a piece of state counts.
+    pub fn hyper_at(
+        &self,
+        field: &str,
+        hyper: &Hyper,
+        domain: Domain,
+        count: &StateSlot<Global>,
+    ) -> Value<Aggregated, Global> {
+        self.node(|graph| graph.hyper_at(field, hyper, domain, Some(count.slot)))
     }
 
     /// A named number that the caller gives at each step, such as the loss.

@@ -2,10 +2,12 @@
 
 mod clip_per_example;
 mod normalize_per_example;
+mod scale_by_past_rms;
 mod scale_per_example;
 
 pub use clip_per_example::{ClipPerExample, clip_per_example};
 pub use normalize_per_example::{NormalizePerExample, normalize_per_example};
+pub use scale_by_past_rms::{ScaleByPastRms, scale_by_past_rms};
 pub use scale_per_example::{ScalePerExample, scale_per_example};
 
 use crate::spec::Entry;
@@ -13,5 +15,6 @@ use crate::spec::Entry;
 pub(crate) const ENTRIES: &[Entry] = &[
     clip_per_example::ENTRY,
     normalize_per_example::ENTRY,
+    scale_by_past_rms::ENTRY,
     scale_per_example::ENTRY,
 ];

@@ -104,7 +104,31 @@ impl TryFrom<RawProgram> for Program {
         if program.node(program.updates()).ty.extent.has_pairs() {
             return Err("the updates are for pairs of examples".to_owned());
         }
+        let is_count = |at: u32| {
+            let slot = program.slots.get(at as usize);
+            slot.is_some_and(|slot| slot.extent == ExtentKind::Global)
+        };
+        if let Some(hyper) = program
+            .hypers
+            .iter()
+            .find(|h| h.count.is_some_and(|at| !is_count(at)))
+        {
+            return Err(format!(
+                "hyper-parameter `{}` is evaluated at a state that is not one number",
+                hyper.name
+            ));
+        }
         for slot in &program.slots {
+            let known = |at: u32| (at as usize) < program.selectors.len();
+            if slot
+                .leaves
+                .is_some_and(|at| slot.extent.is_shared() || !known(at))
+            {
+                return Err(format!(
+                    "state `{}` is of leaves that the program does not select",
+                    slot.name
+                ));
+            }
             if slot.extent.has_pairs() {
                 return Err(format!(
                     "state `{}` is for pairs of examples, but those of the next batch are other ones",
@@ -176,6 +200,10 @@ fn check_operands(program: &Program, op: Op) -> Result<(), &'static str> {
         Op::Gram(a) => (
             apart(a) && ty(a).extent == ExtentKind::Leaf,
             "multiplies the examples of a value that has no examples or no elements",
+        ),
+        Op::PairProduct(a, b) => (
+            [a, b].iter().all(|&x| apart(x) && ty(x).extent.has_pairs()),
+            "multiplies values that are not both for pairs of examples",
         ),
         Op::OverPairs(_, a) => (
             ty(a).extent.has_pairs(),

@@ -116,6 +116,7 @@ impl Program {
             Op::OverElements(r, a) => format!("{}_P {}", fold(r), o(a)),
             Op::OverLeaves(r, a) => format!("{}_leaves {}", fold(r), o(a)),
             Op::Gram(a) => format!("gram {}", o(a)),
+            Op::PairProduct(a, b) => format!("pair_product {} {}", o(a), o(b)),
             Op::OverPairs(r, a) => format!("{}_pairs {}", fold(r), o(a)),
             Op::Transpose(a) => format!("transpose {}", o(a)),
             _ => o(id),
@@ -127,7 +128,11 @@ impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "program {} -> {}", self.input(), self.output())?;
         for hyper in &self.hypers {
-            writeln!(f, "${} = {}", hyper.name, hyper.value)?;
+            write!(f, "${} = {}", hyper.name, hyper.value)?;
+            match hyper.count {
+                None => writeln!(f)?,
+                Some(at) => writeln!(f, " at @{}", self.slots[at as usize].name)?,
+            }
         }
         f.write_str(&self.body())
     }
@@ -166,7 +171,9 @@ impl Program {
                 extent: slot.extent,
                 predicate: false,
             };
-            out += &format!("@{} : {ty} = {}\n", slot.name, slot.init);
+            let leaves = slot.leaves.map(|at| &self.selectors[at as usize]);
+            let leaves = leaves.map_or(String::new(), |leaves| format!(" in {leaves}"));
+            out += &format!("@{} : {ty} = {}{leaves}\n", slot.name, slot.init);
         }
         let mut names = vec![usize::MAX; self.nodes.len()];
         let mut next = 0;

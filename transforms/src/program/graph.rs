@@ -2,23 +2,20 @@
 
 use std::collections::HashMap;
 
-use super::{
-    Binary, ExtraSlot, HyperSlot, Node, NodeId, Number, Op, Output, Program, Slot, ValueType,
-};
+use super::scope::Scope;
+use super::{Binary, Node, NodeId, Number, Op, Output, Program, ValueType};
 use crate::axis::AxisKind;
 use crate::error::Error;
 use crate::extent::ExtentKind;
-use crate::hyper::{Domain, Hyper};
-use crate::leaves::Leaves;
 
 /// The parts of a program while links are traced into it.
 #[derive(Debug)]
 pub(crate) struct Graph {
-    program: Program,
+    pub(super) program: Program,
     index: HashMap<Op, NodeId>,
-    scope: Vec<String>,
+    pub(super) scope: Scope,
     /// Slots that no link has set yet, with the link that made them.
-    unset: Vec<(u32, String)>,
+    pub(super) unset: Vec<(u32, String)>,
     error: Option<Error>,
 }
 
@@ -36,55 +33,10 @@ impl Graph {
                 outputs: Vec::new(),
             },
             index: HashMap::new(),
-            scope: Vec::new(),
+            scope: Scope::default(),
             unset: Vec::new(),
             error: None,
         }
-    }
-
-    /// A graph that goes on from a program without nodes.
-    pub(super) fn from_program(program: Program) -> Self {
-        let input = program.input;
-        Self {
-            program,
-            ..Self::new(input)
-        }
-    }
-
-    /// Adds a slot whose next value [`close`](Self::close) tells.
-    pub(super) fn add_slot(&mut self, slot: Slot) {
-        self.program.slots.push(slot);
-    }
-
-    /// Closes a graph that goes on from a program: its outputs, and the next value of each slot.
-    pub(super) fn close(self, outputs: Vec<Output>, next: &[NodeId]) -> Program {
-        let mut program = self.program;
-        program.outputs = outputs;
-        for (slot, &next) in program.slots.iter_mut().zip(next) {
-            slot.next = next;
-        }
-        let mut program = prune(program);
-        // The named inputs that are still read.
-        let extras = std::mem::take(&mut program.extras);
-        for node in &mut program.nodes {
-            if let Op::Extra(at) = &mut node.op {
-                let extra = &extras[*at as usize];
-                let known = program.extras.iter().position(|e| e.name == extra.name);
-                *at = index_u32(known.unwrap_or_else(|| {
-                    program.extras.push(extra.clone());
-                    program.extras.len() - 1
-                }));
-            }
-        }
-        program
-    }
-
-    pub(crate) fn enter(&mut self, link: String) {
-        self.scope.push(link);
-    }
-
-    pub(crate) fn exit(&mut self) {
-        self.scope.pop();
     }
 
     /// Remembers the first error; tracing goes on, so that a link need not care.
@@ -92,11 +44,11 @@ impl Graph {
         self.error.get_or_insert(error);
     }
 
-    fn link(&self) -> String {
-        if self.scope.is_empty() {
+    pub(super) fn link(&self) -> String {
+        if self.scope.links.is_empty() {
             "chain".to_owned()
         } else {
-            self.scope.join(".")
+            self.scope.links.join(".")
         }
     }
 
@@ -147,118 +99,6 @@ impl Graph {
 
     pub(crate) fn node_type(&self, id: NodeId) -> ValueType {
         self.program.node(id).ty
-    }
-
-    /// `"ema.decay"`, and `"ema_2.decay"` for the next one.
-    fn unique(&self, field: &str, taken: impl Fn(&str) -> bool) -> String {
-        let link = self.scope.last().map_or("chain", String::as_str);
-        let first = format!("{link}.{field}");
-        if !taken(&first) {
-            return first;
-        }
-        (2..)
-            .map(|n| format!("{link}_{n}.{field}"))
-            .find(|name| !taken(name))
-            .expect("some number is free")
-    }
-
-    pub(crate) fn hyper(&mut self, field: &str, value: &Hyper, domain: Domain) -> NodeId {
-        let hypers = &self.program.hypers;
-        let taken = |name: &str| hypers.iter().any(|h| h.name == name);
-        let name = match value.name() {
-            Some(wanted) => {
-                // `rate`, `rate_2`, `rate_3`, ...: the first that is the same hyper-parameter, or free.
-                let numbered = (2..).map(|n| format!("{wanted}_{n}"));
-                let mut names = std::iter::once(wanted.to_owned()).chain(numbered);
-                loop {
-                    let name = names.next().expect("some number is free");
-                    match hypers.iter().position(|h| h.name == name) {
-                        None => break name,
-                        Some(at)
-                            if hypers[at].value.name() == Some(wanted)
-                                && hypers[at].value.same_value(value)
-                                && hypers[at].domain == domain =>
-                        {
-                            return self.push(Op::Hyper(index_u32(at)));
-                        }
-                        Some(_) => {}
-                    }
-                }
-            }
-            None => self.unique(field, taken),
-        };
-        if let Err(error) = value.check(&name, domain) {
-            self.fail(error);
-        }
-        self.program.hypers.push(HyperSlot {
-            name,
-            value: value.clone(),
-            domain,
-        });
-        let id = index_u32(self.program.hypers.len() - 1);
-        self.push(Op::Hyper(id))
-    }
-
-    pub(crate) fn slot(&mut self, field: &str, extent: ExtentKind, init: f64) -> (u32, NodeId) {
-        let slots = &self.program.slots;
-        let name = self.unique(field, |name| slots.iter().any(|s| s.name == name));
-        let slot = index_u32(slots.len());
-        self.program.slots.push(Slot {
-            name,
-            extent,
-            init: Number(init),
-            next: NodeId(u32::MAX),
-        });
-        let node = self.push(Op::State(slot));
-        self.program.slots[slot as usize].next = node;
-        self.unset.push((slot, self.link()));
-        (slot, node)
-    }
-
-    pub(crate) fn set_slot(&mut self, slot: u32, next: NodeId) {
-        self.program.slots[slot as usize].next = next;
-        self.unset.retain(|(unset, _)| *unset != slot);
-    }
-
-    pub(crate) fn extra(&mut self, name: &str, axis: AxisKind) -> NodeId {
-        let extras = &mut self.program.extras;
-        let at = match extras.iter().position(|e| e.name == name) {
-            Some(at) => {
-                let known = extras[at].axis;
-                if known != axis {
-                    let name = name.to_owned();
-                    let link = self.link();
-                    self.fail(Error::ExtraKind { name, link, known });
-                }
-                at
-            }
-            None => {
-                extras.push(ExtraSlot {
-                    name: name.to_owned(),
-                    axis,
-                });
-                extras.len() - 1
-            }
-        };
-        self.push(Op::Extra(index_u32(at)))
-    }
-
-    pub(crate) fn selected(&mut self, leaves: &Leaves) -> NodeId {
-        let selectors = &mut self.program.selectors;
-        let at = selectors
-            .iter()
-            .position(|s| s == leaves)
-            .unwrap_or_else(|| {
-                selectors.push(leaves.clone());
-                selectors.len() - 1
-            });
-        self.push(Op::Selected(index_u32(at)))
-    }
-
-    pub(crate) fn emit(&mut self, field: &str, node: NodeId) {
-        let outputs = &self.program.outputs;
-        let name = self.unique(field, |name| outputs.iter().any(|o| o.name == name));
-        self.program.outputs.push(Output { name, node });
     }
 
     /// Closes the program: the updates become its first output, and what nothing needs is dropped.
@@ -386,6 +226,7 @@ pub(super) fn infer(program: &Program, op: Op) -> ValueType {
         Op::OverLeaves(_, a) if ty(a).extent.has_pairs() => number(ty(a).axis, Pairs),
         Op::OverLeaves(_, a) => number(ty(a).axis, Global),
         Op::Gram(_) => number(PerExample, LeafPairs),
+        Op::PairProduct(..) => join(false),
         Op::OverPairs(_, a) => number(ty(a).axis, unpaired(ty(a).extent)),
         Op::Transpose(a) => match (ty(a).axis, ty(a).extent) {
             (PerExample, Global) => number(Aggregated, Pairs),
@@ -411,6 +252,6 @@ pub(super) fn joined(program: &Program, op: Op) -> Option<ExtentKind> {
     extents.try_fold(ExtentKind::Global, ExtentKind::join)
 }
 
-fn index_u32(at: usize) -> u32 {
+pub(super) fn index_u32(at: usize) -> u32 {
     u32::try_from(at).expect("a program has fewer than 2^32 parts")
 }

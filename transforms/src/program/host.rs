@@ -1,7 +1,9 @@
-//! The scalars of the host: values that depend on no tensor, computed in f64.
+//! The scalars of the host: values that depend on no tensor, computed in f64, and the state that is made of them.
 
-use super::{Binary, Fold, Number, Op, Program};
+use super::{Binary, Fold, Number, Op, Program, SlotId};
 use crate::error::Error;
+use crate::extent::ExtentKind;
+use crate::hyper::Hyper;
 
 /// What the host knows before a step.
 #[derive(Clone, Copy, Debug)]
@@ -27,9 +29,22 @@ pub struct HostScalars {
 impl HostScalars {
     /// Computes every node of `program` that depends on no tensor. Predicates are 1 or 0.
     pub fn compute(program: &Program, inputs: &HostInputs<'_>) -> Self {
+        Self::compute_knowing(program, inputs, &[])
+    }
+
+    /// The same, where the host knows what some slots hold before the step, at least [those that are its
+    /// own](Program::host_slots).
+    pub fn compute_knowing(
+        program: &Program,
+        inputs: &HostInputs<'_>,
+        slots: &[Option<f64>],
+    ) -> Self {
         let mut values: Vec<Option<Vec<f64>>> = Vec::with_capacity(program.nodes().len());
         for node in program.nodes() {
-            let value = evaluate(node.op, &values, inputs);
+            let value = match node.op {
+                Op::State(at) => slots.get(at as usize).copied().flatten().map(|x| vec![x]),
+                op => evaluate(op, &values, inputs),
+            };
             values.push(value);
         }
         Self { values }
@@ -64,7 +79,8 @@ fn evaluate(op: Op, values: &[Option<Vec<f64>>], inputs: &HostInputs<'_>) -> Opt
     let flag = |holds: bool| f64::from(u8::from(holds));
     match op {
         Op::Grads | Op::Params | Op::Extra(_) | Op::State(_) | Op::OverExamples(..) => None,
-        Op::OverElements(..) | Op::Gram(_) | Op::OverPairs(..) | Op::Transpose(_) => None,
+        Op::OverElements(..) | Op::Gram(_) | Op::OverPairs(..) => None,
+        Op::PairProduct(..) | Op::Transpose(_) => None,
         Op::Step => Some(vec![inputs.step as f64]),
         Op::BatchSize => Some(vec![inputs.batch as f64]),
         Op::LeafSize => Some(per_leaf(inputs.leaf_sizes.iter().map(|&n| n as f64))),
@@ -110,23 +126,101 @@ fn zip(a: &[f64], b: &[f64], f: impl Fn(f64, f64) -> f64) -> Vec<f64> {
 }
 
 impl Program {
+    /// For each slot, whether it is of the host: one number over all leaves, which depends on no tensor at any step, such as a
+    /// counter. An executor keeps these in f64 and gives them to [`HostScalars::compute_knowing`]; after the step they hold the
+    /// host scalar at [`Slot::next`](super::Slot::next).
+    pub fn host_slots(&self) -> Vec<bool> {
+        let slots = self.slots().iter();
+        let mut of_host: Vec<bool> = slots.map(|s| s.extent == ExtentKind::Global).collect();
+        // A slot that falls out may take others with it.
+        loop {
+            let known = self.known_with(&of_host);
+            let slots = self.slots().iter().zip(&of_host);
+            let next: Vec<bool> = slots
+                .map(|(slot, of_host)| *of_host && known[slot.next.index()])
+                .collect();
+            if next == of_host {
+                return of_host;
+            }
+            of_host = next;
+        }
+    }
+
+    /// For each node, whether the host knows it, given whose the slots are.
+    fn known_with(&self, of_host: &[bool]) -> Vec<bool> {
+        let mut known: Vec<bool> = Vec::with_capacity(self.nodes().len());
+        for node in self.nodes() {
+            known.push(match node.op {
+                Op::State(at) => of_host[at as usize],
+                Op::Grads | Op::Params | Op::Extra(_) => false,
+                Op::OverExamples(..) | Op::OverElements(..) => false,
+                Op::Gram(_) | Op::OverPairs(..) => false,
+                Op::PairProduct(..) | Op::Transpose(_) => false,
+                op => op.operands().all(|id| known[id.index()]),
+            });
+        }
+        known
+    }
+
+    /// The slots that are not of the host, but count the steps of a hyper-parameter that is now a schedule: an executor must read
+    /// them before the step. Few programs have any: those with a schedule inside a guard that depends on the gradients.
+    pub fn slots_to_read(&self, hypers: &[Hyper]) -> Vec<SlotId> {
+        let of_host = self.host_slots();
+        let hypers = self.hypers().iter().zip(hypers);
+        let scheduled = hypers.filter(|(_, now)| now.is_schedule());
+        let mut counts: Vec<SlotId> = scheduled.filter_map(|(slot, _)| slot.count).collect();
+        counts.retain(|at| !of_host[*at as usize]);
+        counts.sort_unstable();
+        counts.dedup();
+        counts
+    }
+
     /// The value of each hyper-parameter at a step, checked against what makes sense for it.
     ///
     /// # Errors
-    /// [`Error::Hyper`] if a schedule gives a value that makes no sense.
-    pub fn hyper_values(
+    /// [`Error::Hyper`] if a schedule gives a value that makes no sense; [`Error::UnknownCount`] if one is evaluated at a count
+    /// of its own.
+    pub fn hyper_values(&self, hypers: &[Hyper], step: u64) -> Result<Vec<f64>, Error> {
+        self.hyper_values_knowing(hypers, step, &[])
+    }
+
+    /// The same, where the host knows what some slots hold before the step: [its own](Self::host_slots), and [those it must
+    /// read](Self::slots_to_read).
+    ///
+    /// # Errors
+    /// [`Error::Hyper`] if a schedule gives a value that makes no sense; [`Error::UnknownCount`] if one is evaluated at a count
+    /// that is not known.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // counts are whole and not negative
+    pub fn hyper_values_knowing(
         &self,
-        hypers: &[crate::hyper::Hyper],
+        hypers: &[Hyper],
         step: u64,
+        slots: &[Option<f64>],
     ) -> Result<Vec<f64>, Error> {
-        self.hypers()
-            .iter()
-            .zip(hypers)
-            .map(|(slot, hyper)| {
-                let value = hyper.at(step);
-                slot.domain.check(&slot.name, value)?;
-                Ok(value)
-            })
-            .collect()
+        let value = |(slot, hyper): (&super::HyperSlot, &Hyper)| {
+            let known = |at: SlotId| slots.get(at as usize).copied().flatten();
+            let step = match slot.count {
+                Some(at) if hyper.is_schedule() => {
+                    let count = known(at).ok_or_else(|| Error::UnknownCount {
+                        name: slot.name.clone(),
+                        count: self.slots()[at as usize].name.clone(),
+                    })?;
+                    count as u64
+                }
+                _ => step,
+            };
+            let value = hyper.at(step);
+            slot.domain.check(&slot.name, value)?;
+            Ok(value)
+        };
+        self.hypers().iter().zip(hypers).map(value).collect()
+    }
+
+    /// For each [selection](Self::selectors), whether each leaf of a model is selected.
+    ///
+    /// # Errors
+    /// A selection that does not fit the model.
+    pub fn select(&self, tree: &crate::ParamTree) -> Result<Vec<Vec<bool>>, Error> {
+        self.selectors().iter().map(|s| s.select(tree)).collect()
     }
 }

@@ -16,15 +16,18 @@
 //! The last two are for [pairs of examples](crate::extent): [`Op::Gram`] makes them, and [`Op::OverPairs`] ends them.
 //! Values that depend on nothing but hyper-parameters, the step count, B and the sizes of the leaves are *scalars
 //! of the host*: they are computed in f64 by [`HostScalars`] and never touch a device, so `1 - decay^t` is
-//! exact whatever the dtype of the parameters.
+//! exact whatever the dtype of the parameters. A slot over all leaves that is set to such a value, and was before, is
+//! [of the host](Program::host_slots) too: so a counter is, and what a link does at every k-th step only, it does only then.
 
 mod checked;
 mod display;
 mod graph;
 mod host;
+mod named;
 mod number;
 mod op;
 mod parts;
+mod scope;
 
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +36,7 @@ pub use host::{HostInputs, HostScalars};
 pub use number::Number;
 pub use op::{Binary, Comparison, Fold, Op, Reduction, Test, Unary};
 pub use parts::{Merge, Parts};
+pub(crate) use scope::When;
 
 use crate::axis::AxisKind;
 use crate::extent::ExtentKind;
@@ -91,6 +95,10 @@ pub struct HyperSlot {
     pub value: Hyper,
     /// The values that make sense.
     pub domain: Domain,
+    /// The slot that counts the steps a schedule is evaluated at; nothing for the step count of the program. Links whose steps
+    /// may be skipped have a count of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<SlotId>,
 }
 
 /// A piece of state that lives from step to step.
@@ -102,6 +110,9 @@ pub struct Slot {
     pub extent: ExtentKind,
     /// What it holds before the first step.
     pub init: Number,
+    /// The leaves that have it; nothing for all. In another leaf it is the number `init` at every step and nothing is stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leaves: Option<SelectorId>,
     /// The value it holds after a step.
     pub next: NodeId,
 }

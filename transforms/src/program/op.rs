@@ -53,6 +53,8 @@ pub enum Op {
     /// The products of the examples with each other in each leaf, `[B, P] -> [B, B]`: at `[b, c]` the sum over the elements of
     /// `a[b] * a[c]`.
     Gram(NodeId),
+    /// The product of two matrices of pairs, `[B, B]` with `[B, B]` to `[B, B]`: at `[b, c]` the sum over `d` of `x[b, d] * y[d, c]`.
+    PairProduct(NodeId, NodeId),
     /// A reduction over the second examples of pairs: `[B, B] -> [B]`, and `[1, B]` to one number.
     OverPairs(Fold, NodeId),
     /// The examples of each pair change places: `[B, B] -> [B, B]`, and between `[B]` and `[1, B]`.
@@ -82,9 +84,10 @@ impl Op {
             | Self::Gram(a)
             | Self::OverPairs(_, a)
             | Self::Transpose(a) => (Some(a), None, None),
-            Self::Binary(_, a, b) | Self::Compare(_, a, b) | Self::And(a, b) => {
-                (Some(a), Some(b), None)
-            }
+            Self::Binary(_, a, b)
+            | Self::Compare(_, a, b)
+            | Self::And(a, b)
+            | Self::PairProduct(a, b) => (Some(a), Some(b), None),
             Self::Select(a, b, c) => (Some(a), Some(b), Some(c)),
         };
         [a, b, c].into_iter().flatten()
@@ -105,6 +108,7 @@ impl Op {
             Self::OverElements(f, a) => Self::OverElements(f, r(a)),
             Self::OverLeaves(f, a) => Self::OverLeaves(f, r(a)),
             Self::Gram(a) => Self::Gram(r(a)),
+            Self::PairProduct(a, b) => Self::PairProduct(r(a), r(b)),
             Self::OverPairs(f, a) => Self::OverPairs(f, r(a)),
             Self::Transpose(a) => Self::Transpose(r(a)),
             leaf => leaf,

@@ -16,7 +16,7 @@
 
 use std::collections::HashMap;
 
-use super::graph::Graph;
+use super::graph::{Graph, index_u32, prune};
 use super::{Binary, Node, NodeId, Number, Op, Output, Program, Reduction, Slot};
 use crate::axis::AxisKind;
 use crate::error::Error;
@@ -126,6 +126,7 @@ impl Program {
                 name: format!("merged.{at}"),
                 extent: *extent,
                 init: Number(0.0),
+                leaves: None,
                 next: NodeId(u32::MAX),
             });
         }
@@ -191,7 +192,7 @@ impl Program {
                 Op::OverExamples(Reduction::Median | Reduction::TrimmedMean { .. }, _) => {
                     return whole(id, "looks at all examples at once");
                 }
-                Op::Gram(_) | Op::Transpose(_) | Op::OverPairs(..) => {
+                Op::Gram(_) | Op::Transpose(_) | Op::OverPairs(..) | Op::PairProduct(..) => {
                     return whole(id, "compares the examples with each other");
                 }
                 _ if node.ty.axis == AxisKind::PerExample && reads_late => {
@@ -239,5 +240,44 @@ impl Program {
             outputs: Vec::new(),
             ..self.clone()
         })
+    }
+}
+
+impl Graph {
+    /// A graph that goes on from a program without nodes.
+    fn from_program(program: Program) -> Self {
+        let input = program.input;
+        Self {
+            program,
+            ..Self::new(input)
+        }
+    }
+
+    /// Adds a slot whose next value [`close`](Self::close) tells.
+    fn add_slot(&mut self, slot: Slot) {
+        self.program.slots.push(slot);
+    }
+
+    /// Closes a graph that goes on from a program: its outputs, and the next value of each slot.
+    fn close(self, outputs: Vec<Output>, next: &[NodeId]) -> Program {
+        let mut program = self.program;
+        program.outputs = outputs;
+        for (slot, &next) in program.slots.iter_mut().zip(next) {
+            slot.next = next;
+        }
+        let mut program = prune(program);
+        // The named inputs that are still read.
+        let extras = std::mem::take(&mut program.extras);
+        for node in &mut program.nodes {
+            if let Op::Extra(at) = &mut node.op {
+                let extra = &extras[*at as usize];
+                let known = program.extras.iter().position(|e| e.name == extra.name);
+                *at = index_u32(known.unwrap_or_else(|| {
+                    program.extras.push(extra.clone());
+                    program.extras.len() - 1
+                }));
+            }
+        }
+        program
     }
 }

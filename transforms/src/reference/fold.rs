@@ -39,6 +39,15 @@ pub(super) fn gram<T: Element>(x: &Array2<T>) -> Array2<T> {
     })
 }
 
+/// `[B, B]` with `[B, B]` to `[B, B]`.
+pub(super) fn pair_product<T: Element>(x: &Array2<T>, y: &Array2<T>, batch: usize) -> Array2<T> {
+    let (x, y) = (expand(x, batch, batch), expand(y, batch, batch));
+    Array2::from_shape_fn((batch, batch), |(b, c)| {
+        let products = x.row(b).into_iter().zip(y.column(c)).map(|(&x, &y)| x * y);
+        in_blocks(Fold::Sum, &products.collect::<Vec<T>>())
+    })
+}
+
 /// One value for all leaves. Without leaves there is one empty value in their place.
 pub(super) fn over_leaves<'a, T: Element>(
     f: Fold,

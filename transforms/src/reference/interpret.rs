@@ -2,8 +2,8 @@
 
 use ndarray::{Array2, Zip};
 
-use super::fold::{gram, over_columns, over_leaves};
-use super::{Element, Reference, expand, from_f64, reduce};
+use super::fold::{gram, over_columns, over_leaves, pair_product};
+use super::{Element, Reference, expand, from_f64, reduce, to_f64};
 use crate::axis::AxisKind;
 use crate::error::Error;
 use crate::extent::ExtentKind;
@@ -20,9 +20,25 @@ pub(super) enum Cell<T> {
     Predicate(Array2<bool>),
 }
 
+/// What a step computes.
+pub(super) struct Executed<T> {
+    pub(super) values: Values<T>,
+    pub(super) host: HostScalars,
+    pub(super) batch: usize,
+}
+
 impl<T: Element> Reference<T> {
+    /// The numbers that the host knows of the state, for each slot.
+    fn known_state(&self) -> Vec<Option<f64>> {
+        let mut known = self.host.clone();
+        for at in self.program.slots_to_read(&self.hypers) {
+            known[at as usize] = Some(to_f64(self.slots[at as usize][0][[0, 0]]));
+        }
+        known
+    }
+
     /// Executes the program; the caller stores the new state.
-    pub(super) fn execute(&self, input: &StepInput) -> Result<(Values<T>, usize), Error> {
+    pub(super) fn execute(&self, input: &StepInput) -> Result<Executed<T>, Error> {
         let axis = self.program.input();
         let shapes = input.grads.iter();
         let shapes = shapes.map(|(path, g)| (path.as_str(), &g.shape[..]));
@@ -32,9 +48,11 @@ impl<T: Element> Reference<T> {
         self.tree.check_params(shapes)?;
         self.program.check_batch(batch)?;
         let extras = self.extras(input, batch)?;
-        let hypers = self.program.hyper_values(&self.hypers, self.step)?;
-        let host = HostScalars::compute(
-            &self.program,
+        let known = self.known_state();
+        let program = &self.program;
+        let hypers = program.hyper_values_knowing(&self.hypers, self.step, &known)?;
+        let host = HostScalars::compute_knowing(
+            program,
             &HostInputs {
                 step: self.step,
                 batch,
@@ -42,6 +60,7 @@ impl<T: Element> Reference<T> {
                 leaf_sizes: &self.sizes,
                 selected: &self.selected,
             },
+            &known,
         );
         // A model without parameters is computed as one leaf without elements: it may still have numbers of its own.
         let leaves = self.tree.len().max(1);
@@ -69,7 +88,11 @@ impl<T: Element> Reference<T> {
             }
             values.push(cells);
         }
-        Ok((values, batch))
+        Ok(Executed {
+            values,
+            host,
+            batch,
+        })
     }
 
     fn extras(&self, input: &StepInput, batch: usize) -> Result<Vec<Array2<T>>, Error> {
@@ -158,6 +181,7 @@ impl<T: Element> Reference<T> {
             }
             Op::OverElements(fold, a) => Cell::Number(over_columns(fold, number(a), size)),
             Op::Gram(a) => Cell::Number(gram(&expand(number(a), batch, size))),
+            Op::PairProduct(a, b) => Cell::Number(pair_product(number(a), number(b), batch)),
             Op::OverPairs(fold, a) => Cell::Number(over_columns(fold, number(a), batch)),
             Op::Transpose(a) => Cell::Number(number(a).t().to_owned()),
             Op::Step

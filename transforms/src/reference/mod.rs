@@ -15,11 +15,11 @@ use crate::axis::AxisKind;
 use crate::error::Error;
 use crate::extent::ExtentKind;
 use crate::hyper::Hyper;
-use crate::program::{NodeId, Number, Program};
+use crate::program::{NodeId, Number, Program, Slot};
 use crate::runner::{HostTensor, Runner, StepInput, StepOutput};
 use crate::state::{SlotState, State, VERSION};
 use crate::tree::ParamTree;
-use interpret::Cell;
+use interpret::{Cell, Executed};
 
 /// The element types of the reference: `f32` and `f64`.
 pub trait Element: Float + Send + Sync + std::iter::Sum + std::fmt::Debug + 'static {}
@@ -52,8 +52,10 @@ pub struct Reference<T> {
     selected: Vec<Vec<bool>>,
     hypers: Vec<Hyper>,
     step: u64,
-    /// For each slot, for each leaf (or once): `[1, P]` or `[1, 1]`.
+    /// For each slot, for each leaf (or once): `[1, P]` or `[1, 1]`. A leaf that does not have the slot has one number in its place.
     slots: Vec<Vec<Array2<T>>>,
+    /// For each slot what it holds, if it is of the host.
+    host: Vec<Option<f64>>,
 }
 
 impl<T: Element> Reference<T> {
@@ -62,23 +64,28 @@ impl<T: Element> Reference<T> {
     /// # Errors
     /// A selection of leaves that does not fit.
     pub fn new(program: &Program, tree: &ParamTree) -> Result<Self, Error> {
-        let selected = program.selectors().iter().map(|s| s.select(tree));
+        let selected = program.select(tree)?;
         let sizes = tree.sizes();
         let slots = program.slots().iter().map(|slot| {
             let init = from_f64(slot.init.0);
+            let has = |leaf: usize| slot.leaves.is_none_or(|at| selected[at as usize][leaf]);
             match slot.extent {
-                ExtentKind::Leaf => sizes
-                    .iter()
-                    .map(|&p| Array2::from_elem((1, p), init))
+                ExtentKind::Leaf => (sizes.iter().enumerate())
+                    .map(|(leaf, &p)| Array2::from_elem((1, if has(leaf) { p } else { 1 }), init))
                     .collect(),
                 ExtentKind::PerLeaf => vec![Array2::from_elem((1, 1), init); sizes.len()],
                 ExtentKind::Global => vec![Array2::from_elem((1, 1), init)],
                 ExtentKind::Pairs | ExtentKind::LeafPairs => unreachable!("programs are checked"),
             }
         });
+        let slots = slots.collect();
+        let host = program.slots().iter().zip(program.host_slots());
         Ok(Self {
-            selected: selected.collect::<Result<_, _>>()?,
-            slots: slots.collect(),
+            selected,
+            slots,
+            host: host
+                .map(|(slot, of_host)| of_host.then_some(slot.init.0))
+                .collect(),
             hypers: program.hypers().iter().map(|h| h.value.clone()).collect(),
             program: program.clone(),
             tree: tree.clone(),
@@ -87,11 +94,20 @@ impl<T: Element> Reference<T> {
         })
     }
 
+    /// Whether a leaf has a slot.
+    fn has(&self, slot: &Slot, leaf: usize) -> bool {
+        let selected = slot.leaves.map(|at| &self.selected[at as usize]);
+        selected.is_none_or(|selected| selected[leaf])
+    }
+
     /// What it remembers.
     pub fn state(&self) -> State {
         let mut slots = Vec::new();
-        for (slot, contents) in self.program.slots().iter().zip(&self.slots) {
+        for (number, (slot, contents)) in self.program.slots().iter().zip(&self.slots).enumerate() {
             for (at, values) in contents.iter().enumerate() {
+                if !self.has(slot, at) {
+                    continue;
+                }
                 let leaf = &self.tree.leaves();
                 slots.push(SlotState {
                     name: slot.name.clone(),
@@ -100,7 +116,10 @@ impl<T: Element> Reference<T> {
                         ExtentKind::Leaf => leaf[at].shape.clone(),
                         _ => vec![],
                     },
-                    values: values.iter().map(|&x| Number(to_f64(x))).collect(),
+                    values: match self.host[number] {
+                        Some(x) => vec![Number(x)],
+                        None => values.iter().map(|&x| Number(to_f64(x))).collect(),
+                    },
                 });
             }
         }
@@ -120,11 +139,18 @@ impl<T: Element> Reference<T> {
     /// [`Error::State`] if it does not fit; then nothing has changed.
     pub fn load(&mut self, state: &State) -> Result<(), Error> {
         state.check(&self.program, &self.tree)?;
-        for (slot, contents) in self.program.slots().iter().zip(&mut self.slots) {
-            for (at, values) in contents.iter_mut().enumerate() {
+        for (number, slot) in self.program.slots().iter().enumerate() {
+            for at in 0..self.slots[number].len() {
+                if !self.has(slot, at) {
+                    continue;
+                }
                 let leaf = (slot.extent != ExtentKind::Global)
                     .then(|| self.tree.leaves()[at].path.as_str());
                 let saved = state.get(&slot.name, leaf).expect("checked");
+                if let Some(host) = &mut self.host[number] {
+                    *host = saved.values[0].0;
+                }
+                let values = &mut self.slots[number][at];
                 for (value, saved) in values.iter_mut().zip(&saved.values) {
                     *value = from_f64(saved.0);
                 }
@@ -138,7 +164,11 @@ impl<T: Element> Reference<T> {
 
 impl<T: Element> Runner for Reference<T> {
     fn step(&mut self, input: &StepInput) -> Result<StepOutput, Error> {
-        let (values, batch) = self.execute(input)?;
+        let Executed {
+            values,
+            host,
+            batch,
+        } = self.execute(input)?;
         let number = |id: NodeId, leaf: usize| match &values[id.index()][leaf] {
             Cell::Number(x) => x,
             Cell::Predicate(_) => unreachable!("outputs are numbers"),
@@ -161,17 +191,37 @@ impl<T: Element> Runner for Reference<T> {
                 .insert(leaf.path.clone(), HostTensor::new(shape, values));
         }
         for metric in &self.program.outputs()[1..] {
-            let leaves = if self.program.node(metric.node).ty.extent.is_shared() {
+            let ty = self.program.node(metric.node).ty;
+            let leaves = if ty.extent.is_shared() {
                 1
             } else {
                 self.tree.len()
             };
-            let values = (0..leaves).flat_map(|leaf| number(metric.node, leaf).iter());
-            let values = values.map(|&x| to_f64(x)).collect();
+            let rows = match ty.axis {
+                AxisKind::PerExample => batch,
+                AxisKind::Aggregated => 1,
+            };
+            let full = |leaf: usize| {
+                let columns = match ty.extent {
+                    ExtentKind::Leaf => self.sizes[leaf],
+                    _ if ty.extent.has_pairs() => batch,
+                    _ => 1,
+                };
+                expand(number(metric.node, leaf), rows, columns)
+            };
+            let values = (0..leaves).flat_map(full);
+            let values = values.map(to_f64).collect();
             output.metrics.insert(metric.name.clone(), values);
         }
         for (at, slot) in self.program.slots().iter().enumerate() {
+            if self.host[at].is_some() {
+                self.host[at] = host.get(slot.next, 0);
+                continue;
+            }
             for leaf in 0..self.slots[at].len() {
+                if !self.has(slot, leaf) {
+                    continue;
+                }
                 let columns = match slot.extent {
                     ExtentKind::Leaf => self.sizes[leaf],
                     _ => 1,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{ArgumentValue, Catalogue, ChainSpec, DynStatistic, LinkSpec};
+use super::{ArgumentValue, Catalogue, LinkSpec};
 use crate::error::Error;
 use crate::hyper::Hyper;
 use crate::leaves::Leaves;
@@ -42,10 +42,10 @@ impl Argument {
 /// left over is an error.
 #[derive(Debug)]
 pub struct Arguments<'a> {
-    link: &'a str,
-    values: &'a BTreeMap<String, ArgumentValue>,
+    pub(super) link: &'a str,
+    pub(super) values: &'a BTreeMap<String, ArgumentValue>,
     asked: BTreeSet<&'static str>,
-    catalogue: &'a Catalogue,
+    pub(super) catalogue: &'a Catalogue,
 }
 
 impl<'a> Arguments<'a> {
@@ -58,14 +58,14 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    fn get(&mut self, name: &'static str) -> Option<&'a ArgumentValue> {
+    pub(super) fn get(&mut self, name: &'static str) -> Option<&'a ArgumentValue> {
         self.asked.insert(name);
         self.values
             .get(name)
             .filter(|value| !matches!(value, ArgumentValue::Null))
     }
 
-    fn wrong(&self, name: &str, expected: &'static str, got: &ArgumentValue) -> Error {
+    pub(super) fn wrong(&self, name: &str, expected: &'static str, got: &ArgumentValue) -> Error {
         Error::ArgumentKind {
             link: self.link.to_owned(),
             argument: name.to_owned(),
@@ -74,7 +74,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    fn missing(&self, name: &str, expected: &'static str) -> Error {
+    pub(super) fn missing(&self, name: &str, expected: &'static str) -> Error {
         Error::MissingArgument {
             link: self.link.to_owned(),
             argument: name.to_owned(),
@@ -83,7 +83,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// Anything that is written as data, such as a schedule.
-    fn data<T: DeserializeOwned>(
+    pub(super) fn data<T: DeserializeOwned>(
         &self,
         name: &str,
         value: &ArgumentValue,
@@ -135,6 +135,18 @@ impl<'a> Arguments<'a> {
             *hyper = given;
         }
         Ok(())
+    }
+
+    /// A number that may be left out, and cannot be a schedule.
+    ///
+    /// # Errors
+    /// If it is of another kind.
+    pub fn number(&mut self, name: &'static str) -> Result<Option<f64>, Error> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(ArgumentValue::Number(x)) => Ok(Some(x.0)),
+            Some(value) => Err(self.wrong(name, "a number", value)),
+        }
     }
 
     /// A flag that may be left out.
@@ -215,41 +227,45 @@ impl<'a> Arguments<'a> {
     /// # Errors
     /// If it is of another kind.
     pub fn leaves(&mut self, name: &'static str) -> Result<Option<Leaves>, Error> {
-        match self.get(name) {
-            None => Ok(None),
-            Some(ArgumentValue::Flag(true)) => Ok(Some(Leaves::All)),
-            Some(ArgumentValue::Flag(false)) => Ok(Some(Leaves::All.negate())),
-            Some(ArgumentValue::Table(table))
+        let value = self.get(name);
+        value.map(|value| self.selection(name, value)).transpose()
+    }
+
+    pub(super) fn selection(&self, name: &str, value: &ArgumentValue) -> Result<Leaves, Error> {
+        match value {
+            ArgumentValue::Flag(true) => Ok(Leaves::All),
+            ArgumentValue::Flag(false) => Ok(Leaves::none()),
+            ArgumentValue::Table(table)
                 if table.values().all(|v| matches!(v, ArgumentValue::Flag(_))) =>
             {
                 let paths = table
                     .iter()
                     .map(|(path, value)| (path.clone(), *value == ArgumentValue::Flag(true)));
-                Ok(Some(Leaves::Paths(paths.collect())))
+                Ok(Leaves::Paths(paths.collect()))
             }
-            Some(value) => self.data(name, value, LEAVES).map(Some),
+            value => self.data(name, value, LEAVES),
         }
     }
 
-    /// A chain of links from per-example gradients to a statistic in the shape of the parameters.
+    /// A selection of leaves that must be given.
     ///
     /// # Errors
-    /// If it is missing, of another kind, or not such a chain.
-    pub fn statistic(&mut self, name: &'static str) -> Result<DynStatistic, Error> {
-        let value = self.get(name).ok_or_else(|| self.missing(name, LINKS))?;
-        let spec: ChainSpec = match value {
-            ArgumentValue::Text(link) => ChainSpec::from_iter([LinkSpec::new(link)]),
-            value => self.data(name, value, LINKS)?,
-        };
-        match DynStatistic::new(self.catalogue.build(&spec)?) {
-            Err(Error::EndsPerExample) => Err(Error::ArgumentKind {
-                link: self.link.to_owned(),
-                argument: name.to_owned(),
-                expected: "links that end with a reduction over examples such as `mean`",
-                got: spec.to_string(),
-            }),
-            statistic => statistic,
-        }
+    /// If it is missing or of another kind.
+    pub fn required_leaves(&mut self, name: &'static str) -> Result<Leaves, Error> {
+        self.leaves(name)?.ok_or_else(|| self.missing(name, LEAVES))
+    }
+
+    /// Anything that is written as data and must be given.
+    ///
+    /// # Errors
+    /// If it is missing or of another kind.
+    pub fn required_data<T: DeserializeOwned>(
+        &mut self,
+        name: &'static str,
+        expected: &'static str,
+    ) -> Result<T, Error> {
+        let value = self.get(name).ok_or_else(|| self.missing(name, expected))?;
+        self.data(name, value, expected)
     }
 
     /// The error about an argument that a link does not declare, if one was given.
@@ -308,7 +324,6 @@ fn whole_numbers(value: Value) -> Value {
 const HYPER: &str = "a number or a schedule";
 const COUNT: &str = "a whole number that is not negative";
 const LEAVES: &str = "a selection of leaves, such as {\"matching\": \"*.weight\"}";
-const LINKS: &str = "a list of links";
 
 #[cfg(test)]
 mod tests {

@@ -16,6 +16,8 @@ pub enum Family {
     Aggregated,
     /// A whole optimizer.
     Alias,
+    /// Around other links.
+    Wrapper,
 }
 
 impl std::fmt::Display for Family {
@@ -26,6 +28,7 @@ impl std::fmt::Display for Family {
             Self::OverExamples => "over examples",
             Self::Aggregated => "aggregated",
             Self::Alias => "optimizer",
+            Self::Wrapper => "around other links",
         })
     }
 }
@@ -68,6 +71,8 @@ impl Catalogue {
             crate::over_examples::ENTRIES,
             crate::aggregated::ENTRIES,
             crate::alias::ENTRIES,
+            crate::combine::ENTRIES,
+            crate::wrap::ENTRIES,
         ];
         Self {
             entries: families.concat(),

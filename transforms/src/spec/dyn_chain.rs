@@ -1,10 +1,11 @@
 //! A chain whose links are known only at run time.
 
 use std::borrow::Cow;
+use std::marker::PhantomData;
 
 use super::Link;
 use super::link::AnyValue;
-use crate::axis::{Aggregated, AxisKind, PerExample};
+use crate::axis::{Aggregated, Axis, AxisKind, PerExample};
 use crate::error::Error;
 use crate::program::Program;
 use crate::tracer::Tracer;
@@ -118,6 +119,40 @@ impl Transform<PerExample> for DynStatistic {
         match self.0.trace_any(AnyValue::PerExample(x), cx) {
             AnyValue::Aggregated(statistic) => statistic,
             AnyValue::PerExample(_) => unreachable!("checked when it was built"),
+        }
+    }
+
+    fn name(&self) -> Option<Cow<'static, str>> {
+        None
+    }
+}
+
+/// A run-time chain that has been checked to take gradients of one axis and to give gradients of an axis that is known too: what a
+/// combinator such as [`masked`](crate::masked()) wraps.
+#[derive(Clone, Debug)]
+pub struct DynLinks<In, Out> {
+    chain: DynChain,
+    axes: PhantomData<(In, Out)>,
+}
+
+impl<In: Axis, Out: Axis> DynLinks<In, Out> {
+    /// The chain, if it takes and gives these.
+    pub fn new(chain: &DynChain) -> Option<Self> {
+        let fits = chain.out(In::KIND) == Ok(Out::KIND);
+        fits.then(|| Self {
+            chain: chain.clone(),
+            axes: PhantomData,
+        })
+    }
+}
+
+impl<In: Axis, Out: Axis> Transform<In> for DynLinks<In, Out> {
+    type Out = Out;
+
+    fn trace(&self, x: Value<In>, cx: &mut Tracer) -> Value<Out> {
+        match self.chain.trace_any(AnyValue::of(&x), cx) {
+            AnyValue::PerExample(out) => out.assume(),
+            AnyValue::Aggregated(out) => out.assume(),
         }
     }
 

@@ -81,6 +81,18 @@ impl Link {
         }
     }
 
+    /// A link that takes what it is given for: per-example gradients, aggregated ones, or both.
+    pub fn either<P, A>(per_example: Option<P>, aggregated: Option<A>) -> Self
+    where
+        P: Transform<PerExample> + Send + Sync + 'static,
+        A: Transform<Aggregated> + Send + Sync + 'static,
+    {
+        Self {
+            per_example: per_example.and_then(|link| forget(Arc::new(link))),
+            aggregated: aggregated.and_then(|link| forget(Arc::new(link))),
+        }
+    }
+
     /// What the link gives for gradients of an axis; nothing if it does not take them.
     pub fn out(&self, input: AxisKind) -> Option<AxisKind> {
         match input {

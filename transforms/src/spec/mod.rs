@@ -11,11 +11,13 @@ mod catalogue;
 mod chain_spec;
 mod dyn_chain;
 mod link;
+mod link_arguments;
 mod placements;
 
 pub use arguments::{Argument, Arguments};
 pub use catalogue::{Catalogue, Entry, Family};
 pub use chain_spec::{ArgumentValue, ChainSpec, LinkSpec};
-pub use dyn_chain::{DynChain, DynStatistic};
+pub use dyn_chain::{DynChain, DynLinks, DynStatistic};
 pub use link::Link;
+pub(crate) use link_arguments::{KEEPING, ORDERED};
 pub use placements::{Placement, placements};

@@ -121,6 +121,11 @@ impl<A: Axis, E: Extent> Value<A, E> {
         Value::new(self.graph.clone(), self.node)
     }
 
+    /// The same value, whose axis the caller has looked up to be `B`.
+    pub(crate) fn assume<B: Axis>(&self) -> Value<B, E> {
+        Value::new(self.graph.clone(), self.node)
+    }
+
     /// The same value, whose axis the caller has looked up to be [`Aggregated`].
     pub(crate) fn assume_aggregated(&self) -> Value<Aggregated, E> {
         Value::new(self.graph.clone(), self.node)

@@ -5,7 +5,7 @@
 
 use super::Value;
 use crate::axis::{Aggregated, Axis, PerExample};
-use crate::extent::{Global, Leaf, LeafPairs, OfPairs, Paired, Pairs, PerLeaf};
+use crate::extent::{Global, Leaf, LeafPairs, OfPairs, Paired, Pairs, PerLeaf, Widen};
 use crate::program::{Fold, Op};
 
 impl Value<PerExample, Leaf> {
@@ -62,7 +62,8 @@ impl Value<PerExample, Leaf> {
 
     /// The Gram matrix of each leaf, `[B, B]` for each leaf. [`gram`](Self::gram) is their sum.
     pub fn leaf_gram(&self) -> Value<PerExample, LeafPairs> {
-        self.push(Op::Gram(self.node))
+        let node = self.graph.borrow_mut().gram(self.node);
+        Value::new(self.graph.clone(), node)
     }
 }
 
@@ -82,6 +83,19 @@ impl<E: OfPairs> Value<Aggregated, E> {
 }
 
 impl<E: OfPairs> Value<PerExample, E> {
+    /// The product of two matrices of pairs, `[B, B]` with `[B, B]` to `[B, B]`: at `[b, c]` the sum over `d` of
+    /// `self[b, d] * other[d, c]`.
+    pub fn product<F: OfPairs>(
+        &self,
+        other: &Value<PerExample, F>,
+    ) -> Value<PerExample, <E as Widen<F>>::Out>
+    where
+        E: Widen<F>,
+    {
+        let other = other.node_of(&self.graph);
+        self.push(Op::PairProduct(self.node, other))
+    }
+
     /// The examples of each pair change places, `[B, B] -> [B, B]`.
     pub fn transpose(&self) -> Self {
         self.push(Op::Transpose(self.node))

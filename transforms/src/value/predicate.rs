@@ -40,7 +40,7 @@ impl<A: Axis, E: Extent> Predicate<A, E> {
     ///
     /// # Panics
     /// If the predicate belongs to another program.
-    pub(super) fn node_of(&self, graph: &SharedGraph) -> NodeId {
+    pub(crate) fn node_of(&self, graph: &SharedGraph) -> NodeId {
         graph.same_as(&self.graph);
         self.node
     }
@@ -62,6 +62,17 @@ impl<A: Axis, E: Extent> Predicate<A, E> {
         Value::new(self.graph.clone(), node)
     }
 
+    /// `yes` where the predicate holds, `no` elsewhere, of values of one kind.
+    pub fn select_alike<B, F>(&self, yes: &Value<B, F>, no: &Value<B, F>) -> Value<B, F>
+    where
+        B: Axis + Join<A, Out = B>,
+        F: Extent + Widen<E, Out = F>,
+    {
+        let (yes, no) = (yes.node_of(&self.graph), no.node_of(&self.graph));
+        let node = self.graph.borrow_mut().push(Op::Select(self.node, yes, no));
+        Value::new(self.graph.clone(), node)
+    }
+
     /// Both hold.
     pub fn and<B: Axis, F: Extent>(
         &self,
@@ -76,6 +87,18 @@ impl<A: Axis, E: Extent> Predicate<A, E> {
             .borrow_mut()
             .push(Op::And(self.node, other.node_of(&self.graph)));
         Predicate::new(self.graph.clone(), node)
+    }
+
+    /// At least one holds.
+    pub fn or<B: Axis, F: Extent>(
+        &self,
+        other: &Predicate<B, F>,
+    ) -> Predicate<<A as Join<B>>::Out, <E as Widen<F>>::Out>
+    where
+        A: Join<B>,
+        E: Widen<F>,
+    {
+        self.negate().and(&other.negate()).negate()
     }
 
     /// It does not hold.

@@ -1,6 +1,6 @@
 //! Reductions over examples, elements and leaves, and the axes that a link's bound has shown.
 
-use super::Value;
+use super::{Predicate, Value};
 use crate::axis::{Aggregated, Axis, CanReduce, ExamplesApart, ExamplesReduced, PerExample};
 use crate::extent::{EachLeaf, Extent, Global, Leaf, PerLeaf};
 use crate::program::{Fold, Op, Reduction};
@@ -23,14 +23,19 @@ impl<E: Extent> Value<PerExample, E> {
 }
 
 impl<A: Axis> Value<A, Leaf> {
+    fn over_elements(&self, fold: Fold) -> Value<A, PerLeaf> {
+        let node = self.graph.borrow_mut().over_elements(fold, self.node);
+        Value::new(self.graph.clone(), node)
+    }
+
     /// The sum over the elements of each leaf.
     pub fn sum_elements(&self) -> Value<A, PerLeaf> {
-        self.push(Op::OverElements(Fold::Sum, self.node))
+        self.over_elements(Fold::Sum)
     }
 
     /// The largest element of each leaf, for values that are not negative.
     pub fn max_element(&self) -> Value<A, PerLeaf> {
-        self.push(Op::OverElements(Fold::Max, self.node))
+        self.over_elements(Fold::Max)
     }
 
     /// The squared Euclidean norm over all leaves: `[B]` numbers, or one.
@@ -54,15 +59,28 @@ impl<A: Axis> Value<A, Leaf> {
     }
 }
 
+impl<A: Axis> Value<A, Leaf> {
+    /// Whether every element of every leaf that the link sees is neither NaN nor infinite.
+    pub fn all_finite(&self) -> Predicate<A, Global> {
+        let wrong = self.is_finite().negate().as_number();
+        wrong.max_element().max_leaves().equal(0.0)
+    }
+}
+
 impl<A: Axis, E: EachLeaf> Value<A, E> {
-    /// The sum over all leaves.
-    pub fn sum_leaves(&self) -> Value<A, E::Shared> {
-        self.push(Op::OverLeaves(Fold::Sum, self.node))
+    fn over_leaves(&self, fold: Fold) -> Value<A, E::Shared> {
+        let node = self.graph.borrow_mut().over_leaves(fold, self.node);
+        Value::new(self.graph.clone(), node)
     }
 
-    /// The largest over all leaves, for values that are not negative.
+    /// The sum over all leaves that the link sees.
+    pub fn sum_leaves(&self) -> Value<A, E::Shared> {
+        self.over_leaves(Fold::Sum)
+    }
+
+    /// The largest over all leaves that the link sees, for values that are not negative.
     pub fn max_leaves(&self) -> Value<A, E::Shared> {
-        self.push(Op::OverLeaves(Fold::Max, self.node))
+        self.over_leaves(Fold::Max)
     }
 }
 

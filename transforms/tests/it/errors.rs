@@ -7,3 +7,4 @@ mod hyper_parameters;
 mod inputs;
 mod selections;
 mod states;
+mod wrappers;

@@ -1,5 +1,6 @@
 //! Pairs of examples: the Gram matrix of the gradients, what can be computed with it, and what is refused.
 
+mod aggregators;
 mod data;
 mod extents;
 mod interference;

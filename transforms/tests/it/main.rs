@@ -5,6 +5,7 @@
 mod cases;
 mod custom;
 mod errors;
+mod golden;
 mod gram;
 mod laws;
 mod model;
@@ -12,6 +13,7 @@ mod noise_scale;
 mod papers;
 mod program_data;
 mod random;
+mod regions;
 mod schedules;
 mod spec;
 mod texts;

@@ -1,6 +1,7 @@
-//! What is known of the four papers that the crate implements, as far as no layer is needed.
+//! What is known of the papers that the crate implements, as far as no layer is needed.
 
 mod goodfellow;
 mod gray;
 mod roulet_agarwala;
+mod schedule_free;
 mod sign_snr;

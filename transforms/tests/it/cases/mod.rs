@@ -2,4 +2,5 @@
 
 mod batch_axis;
 mod definitions;
+mod guards;
 mod zeros_and_nans;

@@ -32,6 +32,35 @@ fn selections_choose_by_path_and_rank() {
         (Leaves::RankAtLeast(0), [true, true, true]),
         (Leaves::RankAtLeast(1), [true, true, false]),
         (Leaves::RankAtLeast(2).negate(), [false, true, true]),
+        (Leaves::none(), [false, false, false]),
+        (
+            Leaves::AllOf(vec![
+                Leaves::matching("block.*"),
+                Leaves::RankAtLeast(2).negate(),
+            ]),
+            [false, true, false],
+        ),
+        (
+            Leaves::AnyOf(vec![Leaves::matching("scale"), Leaves::RankAtLeast(2)]),
+            [true, false, true],
+        ),
+        (Leaves::AllOf(vec![]), [true, true, true]),
+        (Leaves::AnyOf(vec![]), [false, false, false]),
+        (
+            Leaves::Part {
+                of: vec![
+                    Leaves::matching("*.bias"),
+                    Leaves::RankAtLeast(1),
+                    Leaves::All,
+                ],
+                at: 1,
+            },
+            [true, false, false],
+        ),
+        (
+            Leaves::of(&tree(), |leaf| leaf.size() == 3),
+            [false, true, false],
+        ),
         (
             paths(&[
                 ("scale", true),
@@ -63,4 +92,16 @@ fn a_selection_by_paths_that_does_not_fit_is_refused_when_the_chain_is_bound() {
     insta::assert_snapshot!(bind(unknown.negate()), @"`block.1.bias` is named by a selection, but the model has no such leaf: known are `block.0.weight`, `block.0.bias`, `scale`");
     insta::assert_snapshot!(bind(paths(&[("scale", true)])), @"`block.0.weight` is a leaf of the model, but the selection by paths does not name it: known are `scale`");
     insta::assert_snapshot!(bind(paths(&[])), @"`block.0.weight` is a leaf of the model, but the selection by paths does not name it: known are none");
+}
+
+#[test]
+fn selections_are_data() {
+    let part = Leaves::Part {
+        of: vec![Leaves::none(), Leaves::AnyOf(vec![Leaves::matching("w")])],
+        at: 1,
+    };
+    let text = serde_json::to_string(&part).unwrap();
+    insta::assert_snapshot!(text, @r#"{"part":{"of":[{"not":"all"},{"any_of":[{"matching":"w"}]}],"at":1}}"#);
+    assert_eq!(serde_json::from_str::<Leaves>(&text).unwrap(), part);
+    insta::assert_snapshot!(part, @r#"part 1 of (not all, ("w"))"#);
 }

@@ -108,6 +108,7 @@ fn operations_on_pairs_are_read() {
             "aggregated",
             "leaf_pairs",
         ),
+        (json!({"pair_product": [1, 2]}), "per_example", "leaf_pairs"),
         (json!({"transpose": 2}), "per_example", "pairs"),
         (json!({"transpose": 3}), "aggregated", "pairs"),
         (json!({"transpose": 5}), "per_example", "global"),
@@ -131,6 +132,8 @@ fn operations_on_pairs_of_what_has_none_are_refused() {
     insta::assert_snapshot!(refused(json!({"transpose": 0}), "per_example", "leaf"), @"node %6 transposes a value that is neither for each example nor for pairs");
     insta::assert_snapshot!(refused(json!({"over_leaves": ["sum", 2]}), "per_example", "pairs"), @"node %6 reduces over leaves a value that is not for each leaf");
     insta::assert_snapshot!(refused(json!({"over_elements": ["sum", 1]}), "per_example", "per_leaf"), @"node %6 reduces over elements of a value that has none");
+    insta::assert_snapshot!(refused(json!({"pair_product": [2, 3]}), "per_example", "pairs"), @"node %6 multiplies values that are not both for pairs of examples");
+    insta::assert_snapshot!(refused(json!({"pair_product": [5, 2]}), "per_example", "pairs"), @"node %6 multiplies values that are not both for pairs of examples");
     insta::assert_snapshot!(refused(json!({"gram": 0}), "per_example", "pairs"), @"node %6 has another kind than its operation gives");
 }
 

@@ -1,7 +1,7 @@
 //! Steps of random gradients for two leaves, for the laws.
 
-use pergrad_transforms::Program;
 use pergrad_transforms::runner::{HostTensor, StepInput};
+use pergrad_transforms::{AxisKind, Program};
 
 use crate::model::add_leaf;
 use crate::random::Random;
@@ -35,7 +35,7 @@ pub(super) fn steps(
         .collect()
 }
 
-/// Adds the weights that the program reads.
+/// Adds the named inputs that the program reads.
 fn with_extras(
     program: &Program,
     mut input: StepInput,
@@ -43,7 +43,11 @@ fn with_extras(
     random: &mut Random,
 ) -> StepInput {
     for extra in program.extras() {
-        let weights = (0..examples).map(|_| random.uniform()).collect();
+        let numbers = match extra.axis {
+            AxisKind::PerExample => examples,
+            AxisKind::Aggregated => 1,
+        };
+        let weights = (0..numbers).map(|_| random.uniform()).collect();
         input.extras.insert(extra.name.clone(), weights);
     }
     input
@@ -58,7 +62,8 @@ pub(super) fn reorder(input: &StepInput, order: &[usize]) -> StepInput {
         let parts = order.iter().map(|&b| &old[b * rows..(b + 1) * rows]);
         grads.values = parts.flatten().copied().collect();
     }
-    for extra in out.extras.values_mut() {
+    let per_example = |extra: &&mut Vec<f64>| extra.len() == order.len();
+    for extra in out.extras.values_mut().filter(per_example) {
         let old = extra.clone();
         *extra = order.iter().map(|&b| old[b]).collect();
     }

@@ -7,3 +7,5 @@ mod reductions;
 mod samples;
 mod values;
 mod whole_catalogue;
+mod wrapper_values;
+mod wrapping;

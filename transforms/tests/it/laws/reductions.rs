@@ -158,7 +158,14 @@ fn a_nan_in_one_example_makes_every_reduction_nan_at_that_element_only() {
                 w(&output)[0].is_nan(),
                 "{json}: the NaN of example {bad} is hidden"
             );
-            assert!(w(&output)[1].is_finite(), "{json}: the NaN spreads");
+            let weighs_examples = [
+                "geometric_median",
+                "least_harm",
+                "project_conflicts",
+                "upgrad",
+            ];
+            let spreads = weighs_examples.iter().any(|name| json.contains(name));
+            assert_eq!(w(&output)[1].is_finite(), !spreads, "{json}");
         }
     }
 }

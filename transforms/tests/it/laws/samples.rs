@@ -53,15 +53,28 @@ pub(super) const SAMPLES: &[(Stands, &str)] = &[
         Before,
         r#"{"link": "scale_per_example", "weights": "importance"}"#,
     ),
+    (Before, r#"{"link": "scale_by_past_rms", "decay": 0.9}"#),
     (ReducesOrAfter, r#""batch_mean""#),
+    (Reduces, r#""geometric_median""#),
+    (
+        Reduces,
+        r#"{"link": "geometric_median", "iterations": 2, "eps": 0.5}"#,
+    ),
+    (Reduces, r#""least_harm""#),
+    (
+        Reduces,
+        r#"{"link": "least_harm", "lambda": 0.5, "iterations": 5}"#,
+    ),
     (Reduces, r#""majority""#),
     (Reduces, r#""max""#),
     (Reduces, r#""mean""#),
     (Reduces, r#""median""#),
     (Reduces, r#""min""#),
+    (Reduces, r#""project_conflicts""#),
     (Reduces, r#""sum""#),
     (Reduces, r#"{"link": "trimmed_mean", "k": 1}"#),
     (Reduces, r#""unbiased_square_of_mean""#),
+    (Reduces, r#""upgrad""#),
     (Reduces, r#""variance""#),
     (Reduces, r#"{"link": "variance", "ddof": 1}"#),
     (
@@ -150,6 +163,116 @@ pub(super) const SAMPLES: &[(Stands, &str)] = &[
     (
         ReducesOrAfter,
         r#"{"link": "signum", "learning_rate": 0.1}"#,
+    ),
+    (
+        Anywhere,
+        r#"{"link": "masked", "links": ["sign"], "leaves": {"matching": "v*"}}"#,
+    ),
+    (
+        Before,
+        r#"{"link": "masked", "links": [{"link": "clip_per_example", "max_norm": 2}], "leaves": {"rank_at_least": 2}}"#,
+    ),
+    (
+        After,
+        r#"{"link": "masked", "links": ["scale_by_adam"], "leaves": {"all_of": ["all", {"matching": "w"}]}}"#,
+    ),
+    (
+        ReducesOrAfter,
+        r#"{"link": "partition", "parts": [{"leaves": {"matching": "w"}, "links": [{"link": "adam", "learning_rate": 0.1}]}, {"leaves": {"any_of": [{"not": {"matching": "w"}}, {"rank_at_least": 7}]}, "links": ["batch_mean", {"link": "clip_by_global_norm", "max_norm": 1}]}]}"#,
+    ),
+    (
+        Anywhere,
+        r#"{"link": "partition", "parts": [{"leaves": {"matching": "w"}, "links": "sign"}, {"leaves": "all", "links": "set_to_zero"}]}"#,
+    ),
+    (
+        After,
+        r#"{"link": "accumulate", "links": [{"link": "adam", "learning_rate": 0.1}], "every_k": 2}"#,
+    ),
+    (
+        After,
+        r#"{"link": "accumulate", "links": [{"link": "trace", "decay": 0.9}, {"link": "scale_by_learning_rate", "learning_rate": {"schedule": "linear_schedule", "init_value": 1, "end_value": 0, "transition_steps": 4}}], "every_k": {"schedule": "linear_schedule", "init_value": 1, "end_value": 3, "transition_steps": 2}, "use_grad_mean": false, "skip_not_finite": true, "skip_larger_than": 100}"#,
+    ),
+    (After, r#"{"link": "apply_every", "k": 2}"#),
+    (
+        After,
+        r#"{"link": "apply_if_finite", "links": [{"link": "sgd", "momentum": 0.9, "learning_rate": {"schedule": "linear_schedule", "init_value": 1, "end_value": 0, "transition_steps": 4}}], "max_consecutive_errors": 2}"#,
+    ),
+    (
+        Anywhere,
+        r#"{"link": "conditionally_mask", "links": ["sign"], "condition": {"step_multiple_of": 2}}"#,
+    ),
+    (
+        ReducesOrAfter,
+        r#"{"link": "conditionally_mask", "links": [{"link": "adam", "learning_rate": 0.1}], "condition": {"step_multiple_of": 3}}"#,
+    ),
+    (
+        Anywhere,
+        r#"{"link": "conditionally_transform", "links": ["square"], "condition": {"step_lt": 1}}"#,
+    ),
+    (
+        After,
+        r#"{"link": "conditionally_transform", "links": ["scale_by_adam"], "condition": {"step_multiple_of": 2}}"#,
+    ),
+    (
+        Before,
+        r#"{"link": "flatten", "links": [{"link": "clip_per_example", "max_norm": 2, "over": "leaves_by_size"}]}"#,
+    ),
+    (
+        ReducesOrAfter,
+        r#"{"link": "flatten", "links": [{"link": "adam", "learning_rate": 0.1}]}"#,
+    ),
+    (
+        Anywhere,
+        r#"{"link": "freeze", "leaves": {"matching": "v*"}}"#,
+    ),
+    (
+        After,
+        r#"{"link": "lookahead", "links": [{"link": "sgd", "momentum": 0.9, "learning_rate": 0.1}], "sync_period": 2, "slow_step_size": 0.5, "reset_state": true}"#,
+    ),
+    (
+        After,
+        r#"{"link": "mechanize", "links": [{"link": "sgd", "learning_rate": 10}], "s_init": 0.1}"#,
+    ),
+    (
+        After,
+        r#"{"link": "reduce_on_plateau", "patience": 1, "cooldown": 1, "accumulation_size": 2}"#,
+    ),
+    (
+        After,
+        r#"{"link": "sam", "links": [{"link": "adam", "learning_rate": 0.1}], "adversary": [{"link": "sgd", "momentum": 0.5, "learning_rate": 0.05}]}"#,
+    ),
+    (
+        After,
+        r#"{"link": "sam", "links": [{"link": "adam", "learning_rate": 0.1}], "adversary": [{"link": "sgd", "momentum": 0.5, "learning_rate": 0.05}], "sync_period": 3, "reset_state": false}"#,
+    ),
+    (
+        After,
+        r#"{"link": "schedule_free", "links": [{"link": "sgd", "momentum": 0.5, "learning_rate": 0.1}], "learning_rate": 0.1}"#,
+    ),
+    (
+        ReducesOrAfter,
+        r#"{"link": "schedule_free_adamw", "weight_decay": 0.1}"#,
+    ),
+    (
+        ReducesOrAfter,
+        r#"{"link": "schedule_free_sgd", "learning_rate": {"schedule": "linear_schedule", "init_value": 0, "end_value": 0.5, "transition_steps": 2}}"#,
+    ),
+    (
+        ReducesOrAfter,
+        r#"{"link": "selective_transform", "links": [{"link": "adam", "learning_rate": 0.1}], "freeze_mask": {"not": {"matching": "w"}}}"#,
+    ),
+    (
+        Anywhere,
+        r#"{"link": "selective_transform", "links": "sign", "freeze_mask": {"matching": "v*"}}"#,
+    ),
+    (Anywhere, r#""set_to_zero""#),
+    (
+        After,
+        r#"{"link": "skip_large_updates", "links": [{"link": "trace", "decay": 0.9}], "max_squared_norm": 100}"#,
+    ),
+    (
+        After,
+        r#"{"link": "skip_not_finite", "links": [{"link": "trace", "decay": 0.9}]}"#,
     ),
 ];
 

@@ -4,11 +4,13 @@
 //! variance `[7, 7]`. Step 2: `[-0.3,0.6], [0,0], [0,0]`, mean `[-0.1,0.2]`, mean of squares `[0.03, 0.12]`, unbiased
 //! variance `[0.03, 0.12]`. The parameters are `[2,-1]` at both.
 
+use pergrad_transforms::AxisKind;
 use pergrad_transforms::runner::{HostTensor, StepInput};
 use pergrad_transforms::spec::{Catalogue, ChainSpec, LinkSpec};
 
 use super::optimizer_values::{aggregated, optimizers, options};
 use super::samples::{build, link};
+use super::wrapper_values;
 use crate::model::{batch, steps, w};
 use crate::tolerance::{Tolerated, assert_close};
 
@@ -38,9 +40,11 @@ pub(super) fn assert_steps(json: &str, expected: Steps) {
         let mut inputs = inputs();
         for extra in program.extras() {
             for input in &mut inputs {
-                input
-                    .extras
-                    .insert(extra.name.clone(), vec![1.0, -0.5, 0.0]);
+                let numbers = match extra.axis {
+                    AxisKind::PerExample => vec![1.0, -0.5, 0.0],
+                    AxisKind::Aggregated => vec![1.0],
+                };
+                input.extras.insert(extra.name.clone(), numbers);
             }
         }
         for (output, expected) in steps::<T>(&program, &inputs).iter().zip(expected) {
@@ -69,6 +73,7 @@ fn every_entry_has_a_value_that_was_worked_out_by_hand() {
     aggregated();
     optimizers();
     options();
+    wrapper_values::all();
     let checked = CHECKED.take();
     for entry in Catalogue::standard().entries() {
         assert!(
