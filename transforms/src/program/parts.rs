@@ -246,11 +246,9 @@ impl Program {
 impl Graph {
     /// A graph that goes on from a program without nodes.
     fn from_program(program: Program) -> Self {
-        let input = program.input;
-        Self {
-            program,
-            ..Self::new(input)
-        }
+        let mut graph = Self::new(program.input);
+        graph.program = program;
+        graph
     }
 
     /// Adds a slot whose next value [`close`](Self::close) tells.
