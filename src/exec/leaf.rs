@@ -221,6 +221,14 @@ impl<'a> Leaf<'a> {
                 Cell::Number(reduce::over_elements(fold, ops::expand(x, shape)))
             }
             Op::Transpose(a) => Cell::Number(self.number(a).transpose()),
+            Op::PairProduct(a, b) => {
+                let shape = [inputs.examples; 2];
+                let (x, y) = (self.number(a), self.number(b));
+                Cell::Number(reduce::product(
+                    ops::expand(x, shape),
+                    ops::expand(y, shape),
+                ))
+            }
             Op::Grads
             | Op::Step
             | Op::BatchSize

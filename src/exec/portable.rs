@@ -21,7 +21,7 @@ use super::trace::{Event, How};
 use crate::backend::{has_operations, products_are_cheap};
 use crate::grads::form::Form;
 use crate::model::full;
-use crate::plan::{Plan, Stage, uses};
+use crate::plan::{Plan, Stage, has_slot, uses};
 
 /// What a step reads, but for the gradients. Everything is a matrix: rows are examples, columns are elements.
 pub(crate) struct Inputs {
@@ -31,6 +31,10 @@ pub(crate) struct Inputs {
     pub(crate) settings: Settings,
     pub(crate) examples: usize,
     pub(crate) sizes: Vec<usize>,
+    /// For each slot, whether the host keeps it; those that are not listed it does not.
+    pub(crate) of_host: Vec<bool>,
+    /// For each selection, for each leaf.
+    pub(crate) selected: Vec<Vec<bool>>,
     /// For each leaf `[1, P]`, of any float dtype. What of them nobody else holds may be overwritten when it is read for the last time.
     pub(crate) params: Vec<Matrix>,
     /// For each named input `[B, 1]` or `[1, 1]`.
@@ -70,7 +74,7 @@ impl Run {
     /// overwritten.
     pub(crate) fn new(mut inputs: Inputs, slots: Vec<Vec<Matrix>>) -> Self {
         let leaves = inputs.sizes.len();
-        let tables = uses(&inputs.program, &inputs.host, leaves).into_iter();
+        let tables = uses(&inputs.program, &inputs.host, &inputs.selected, leaves).into_iter();
         let nodes = inputs.program.nodes().len();
         let some = |slot: Vec<Matrix>| slot.into_iter().map(Some).collect();
         let mut run = Self {
@@ -105,6 +109,11 @@ impl Run {
             self.tables[at].store(id, cell);
         }
         self.stage_of_leaf(0, at);
+    }
+
+    /// What the host knows in this step.
+    pub(crate) fn host(&self) -> &HostScalars {
+        &self.inputs.host
     }
 
     /// The program that is computed.
@@ -209,11 +218,20 @@ impl Run {
                 "updates" | "parameters" => ExtentKind::Leaf,
                 _ => ty.extent,
             };
-            self.values(output.node, extent, rows)
+            self.values(output.node, extent, rows, |_, _| None)
         });
         let outputs = outputs.collect();
         let slots = program.slots().iter();
-        let slots = slots.map(|slot| self.values(slot.next, slot.extent, 1));
+        let slots = slots.enumerate().map(|(at, slot)| {
+            if self.inputs.of_host.get(at) == Some(&true) {
+                return Vec::new();
+            }
+            let missing = |this: &Self, leaf: usize| {
+                let here = has_slot(slot, &this.inputs.selected, leaf);
+                (!here).then_some(slot.init.0)
+            };
+            self.values(slot.next, slot.extent, 1, missing)
+        });
         let slots = slots.collect();
         let names = program.outputs().iter();
         Outputs {
@@ -224,13 +242,23 @@ impl Run {
         }
     }
 
-    fn values(&mut self, id: NodeId, extent: ExtentKind, rows: usize) -> Vec<Matrix> {
+    /// What a node is for each leaf, or once. `instead` gives the number that a leaf has which does not have the value.
+    fn values(
+        &mut self,
+        id: NodeId,
+        extent: ExtentKind,
+        rows: usize,
+        instead: impl Fn(&Self, usize) -> Option<f64>,
+    ) -> Vec<Matrix> {
         let count = if extent.is_shared() {
             1
         } else {
             self.tables.len()
         };
         let one = |at: usize| {
+            if let Some(x) = instead(self, at) {
+                return self.inputs.full(x, [1, 1]);
+            }
             let columns = match extent {
                 ExtentKind::Leaf => self.inputs.sizes[at],
                 ExtentKind::Pairs | ExtentKind::LeafPairs => self.inputs.examples,

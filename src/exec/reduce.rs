@@ -90,6 +90,15 @@ pub(super) fn gram(x: Matrix) -> Matrix {
     x.clone().matmul(x.transpose())
 }
 
+/// The product of two matrices of pairs.
+pub(super) fn product(x: Matrix, y: Matrix) -> Matrix {
+    let [rows, columns] = x.dims();
+    if rows == 0 || columns == 0 {
+        return x;
+    }
+    x.matmul(y)
+}
+
 /// The first value of a reduction over leaves.
 pub(super) fn first(fold: Fold, x: Matrix) -> Matrix {
     match fold {

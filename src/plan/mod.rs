@@ -17,7 +17,7 @@
 //! is taken is computed.
 
 use pergrad_transforms::Program;
-use pergrad_transforms::program::{HostScalars, NodeId, Op};
+use pergrad_transforms::program::{HostScalars, NodeId, Op, Slot};
 
 /// The stages of a program.
 #[derive(Clone, Debug)]
@@ -86,6 +86,7 @@ fn late(program: &Program, early: &[usize]) -> Vec<usize> {
                 | Op::OverLeaves(..)
                 | Op::Gram(_)
                 | Op::OverPairs(..)
+                | Op::PairProduct(..)
         );
         if reduces || stage_of[at] == usize::MAX {
             stage_of[at] = early[at];
@@ -102,11 +103,20 @@ fn late(program: &Program, early: &[usize]) -> Vec<usize> {
 /// How often each node is read, for each leaf, counting only what is computed: 0 for a node that nobody needs there.
 ///
 /// A value over all leaves is needed at every leaf as soon as one needs it: a leaf that does not read a norm is still part of it.
-pub(crate) fn uses(program: &Program, host: &HostScalars, leaves: usize) -> Vec<Vec<u32>> {
+pub(crate) fn uses(
+    program: &Program,
+    host: &HostScalars,
+    selected: &[Vec<bool>],
+    leaves: usize,
+) -> Vec<Vec<u32>> {
     let mut uses = vec![vec![0; program.nodes().len()]; leaves];
-    let roots = program.outputs().iter().map(|output| output.node);
-    for root in roots.chain(program.slots().iter().map(|slot| slot.next)) {
+    for root in program.outputs().iter().map(|output| output.node) {
         uses.iter_mut().for_each(|uses| uses[root.index()] += 1);
+    }
+    for slot in program.slots() {
+        for (leaf, uses) in uses.iter_mut().enumerate() {
+            uses[slot.next.index()] += u32::from(has_slot(slot, selected, leaf));
+        }
     }
     for (at, node) in program.nodes().iter().enumerate().rev() {
         let shared = node.ty.extent.is_shared();
@@ -122,6 +132,11 @@ pub(crate) fn uses(program: &Program, host: &HostScalars, leaves: usize) -> Vec<
         }
     }
     uses
+}
+
+/// Whether a leaf has a slot.
+pub(crate) fn has_slot(slot: &Slot, selected: &[Vec<bool>], leaf: usize) -> bool {
+    slot.leaves.is_none_or(|at| selected[at as usize][leaf])
 }
 
 /// The operands that are read at a leaf: of a `select` whose condition the host knows, only the branch that is taken.

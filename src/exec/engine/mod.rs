@@ -1,22 +1,23 @@
 //! The engine: a program with its plan and its state, bound to leaves on a device.
 
+mod parts;
+mod state;
+
 use std::sync::{Arc, OnceLock};
 
 use burn::tensor::{DType, Device, TensorData};
-use pergrad_transforms::program::Parts;
-use pergrad_transforms::program::{HostInputs, HostScalars, Merge, Number};
-use pergrad_transforms::state::{SlotState, VERSION};
-use pergrad_transforms::{AxisKind, Dtype, ExtentKind, Hyper, ParamTree, Program, State};
+use pergrad_transforms::program::{HostInputs, HostScalars};
+use pergrad_transforms::{AxisKind, Dtype, Hyper, ParamTree, Program};
 
 use super::ops::Matrix;
 use super::portable::{Inputs, Outputs, Run};
 use super::settings::Settings;
 use super::trace::{self, Event};
-use crate::capture::numbers;
 use crate::error::Error;
 use crate::grads::form::Form;
-use crate::model::full;
 use crate::plan::Plan;
+use parts::InParts;
+use state::initial_counts;
 
 /// A program with its plan and state.
 #[derive(Clone, Debug)]
@@ -30,6 +31,8 @@ pub(crate) struct Engine {
     pub(crate) settings: Settings,
     hypers: Vec<Hyper>,
     step: u64,
+    /// For each slot, what it holds if it is of the host, such as a counter.
+    counts: Vec<Option<f64>>,
     bound: Option<Bound>,
     /// A step is under way that has taken the state; still so after a panic in it.
     stepping: bool,
@@ -50,15 +53,6 @@ pub(crate) enum Wanted {
     Merged,
 }
 
-/// A program over a batch that comes in parts, with its plans.
-#[derive(Debug)]
-pub(crate) struct InParts {
-    pub(crate) part: (Arc<Program>, Arc<Plan>),
-    /// With the updates added to the parameters.
-    rest: (Arc<Program>, Arc<Plan>),
-    pub(crate) merges: Vec<Merge>,
-}
-
 /// What belongs to one model: found once, kept as long as its leaves stay the same.
 #[derive(Clone, Debug)]
 struct Bound {
@@ -67,7 +61,7 @@ struct Bound {
     selected: Vec<Vec<bool>>,
     dtype: DType,
     device: Device,
-    /// For each slot, for each leaf or once.
+    /// For each slot, for each leaf or once; nothing for those of the host.
     slots: Vec<Vec<Matrix>>,
 }
 
@@ -86,6 +80,7 @@ impl Engine {
             settings: Settings::default(),
             hypers: program.hypers().iter().map(|h| h.value.clone()).collect(),
             explained: program.clone(),
+            counts: initial_counts(&program),
             program,
             step: 0,
             bound: None,
@@ -126,13 +121,12 @@ impl Engine {
             }
         }
         // Everything that can fail comes before the old binding is taken apart.
-        let selected = self.program.selectors().iter().map(|s| s.select(tree));
-        let selected = selected.collect::<Result<_, _>>()?;
+        let selected = self.program.select(tree)?;
         let sizes = tree.sizes();
         let dtype = Self::dtype(tree);
         let slots = match self.bound.take() {
-            Some(bound) if self.step > 0 => self.moved_slots(bound, tree, dtype, device),
-            _ => self.initial_slots(&sizes, dtype, device),
+            Some(bound) if self.step > 0 => self.moved_slots(bound, tree, &selected, dtype, device),
+            _ => self.initial_slots(&sizes, &selected, dtype, device),
         };
         self.bound = Some(Bound {
             selected,
@@ -143,48 +137,6 @@ impl Engine {
             slots,
         });
         Ok(())
-    }
-
-    /// The state of the same leaves in another order, dtype or place.
-    fn moved_slots(
-        &self,
-        bound: Bound,
-        tree: &ParamTree,
-        dtype: DType,
-        device: &Device,
-    ) -> Vec<Vec<Matrix>> {
-        let moved = |slot: &Matrix| slot.clone().to_device(device).cast(dtype);
-        let slots = self.program.slots().iter().zip(&bound.slots);
-        let slots = slots.map(|(slot, contents)| match slot.extent {
-            ExtentKind::Global => contents.iter().map(moved).collect(),
-            _ => {
-                let leaves = tree.leaves().iter();
-                let old = leaves.map(|leaf| bound.tree.position(&leaf.path).expect("checked"));
-                old.map(|at| moved(&contents[at])).collect()
-            }
-        });
-        slots.collect()
-    }
-
-    fn initial_slots(&self, sizes: &[usize], dtype: DType, device: &Device) -> Vec<Vec<Matrix>> {
-        let slots = self.program.slots().iter().map(|slot| {
-            let init = slot.init.0;
-            match slot.extent {
-                ExtentKind::Leaf => sizes
-                    .iter()
-                    .map(|&size| full(init, [1, size], device, dtype))
-                    .collect(),
-                ExtentKind::PerLeaf => sizes
-                    .iter()
-                    .map(|_| full(init, [1, 1], device, dtype))
-                    .collect(),
-                ExtentKind::Global => vec![full(init, [1, 1], device, dtype)],
-                ExtentKind::Pairs | ExtentKind::LeafPairs => {
-                    unreachable!("programs are checked: pairs of examples are no state")
-                }
-            }
-        });
-        slots.collect()
     }
 
     /// The program that gives what is wanted, with its plan.
@@ -211,7 +163,6 @@ impl Engine {
         params: Vec<Matrix>,
         extras: Vec<Matrix>,
     ) -> Result<Inputs, Error> {
-        let hypers = self.program.hyper_values(&self.hypers, self.step)?;
         let bound = self.bound.as_ref().expect("bound before");
         let (program, plan) = self.wanted(result)?;
         match result {
@@ -219,7 +170,11 @@ impl Engine {
             Wanted::Part => program.check_batch(examples)?,
             _ => self.program.check_batch(examples)?,
         }
-        let host = HostScalars::compute(
+        let known = self.known_slots()?;
+        let hypers = self
+            .program
+            .hyper_values_knowing(&self.hypers, self.step, &known)?;
+        let host = HostScalars::compute_knowing(
             program,
             &HostInputs {
                 step: self.step,
@@ -228,6 +183,7 @@ impl Engine {
                 leaf_sizes: &bound.sizes,
                 selected: &bound.selected,
             },
+            &self.counts,
         );
         Ok(Inputs {
             program: program.clone(),
@@ -236,6 +192,8 @@ impl Engine {
             settings: self.settings,
             examples,
             sizes: bound.sizes.clone(),
+            selected: bound.selected.clone(),
+            of_host: self.counts.iter().map(Option::is_some).collect(),
             params,
             extras,
             dtype: bound.dtype,
@@ -252,6 +210,7 @@ impl Engine {
     /// Ends a step whose gradients have all been given.
     pub(crate) fn commit(&mut self, run: Run) -> Outputs {
         self.explained = run.program();
+        self.advance_counts(&run.program(), run.host());
         let mut outputs = run.finish();
         let bound = self.bound.as_mut().expect("bound before");
         bound.slots = std::mem::take(&mut outputs.slots);
@@ -272,55 +231,6 @@ impl Engine {
         self.commit(run)
     }
 
-    /// The program for a batch that comes in parts.
-    pub(crate) fn in_parts(&self) -> Result<&InParts, Error> {
-        if self.in_parts.get().is_none() {
-            let Parts { part, rest, merges } = self.program.parts()?;
-            let planned = |program: Program| {
-                let plan = Plan::new(&program);
-                (Arc::new(program), Arc::new(plan))
-            };
-            let in_parts = InParts {
-                part: planned(part),
-                rest: planned(rest.applied()),
-                merges,
-            };
-            // Nobody else can have set it: it was empty, and this is the only reference.
-            let _ = self.in_parts.set(Arc::new(in_parts));
-        }
-        Ok(self.in_parts.get().expect("just set"))
-    }
-
-    /// The number of steps, the leaves and the place that what parts of a batch give belongs to.
-    pub(crate) fn stamp(&self) -> (u64, ParamTree, Device) {
-        let bound = self.bound.as_ref().expect("bound before");
-        (self.step, bound.tree.clone(), bound.device.clone())
-    }
-
-    /// What a part of a batch gives, the values that are merged first. The state stays as it is.
-    pub(crate) fn part(&self, inputs: Inputs, grads: Vec<Form>) -> Vec<Vec<Matrix>> {
-        let mut run = self.begin(inputs);
-        for (at, form) in grads.into_iter().enumerate() {
-            run.leaf(at, form);
-        }
-        run.finish().outputs
-    }
-
-    /// Takes one step with what parts of a batch have given.
-    pub(crate) fn step_merged(&mut self, inputs: Inputs, merged: Vec<Vec<Matrix>>) -> Outputs {
-        self.stepping = true;
-        let bound = self.bound.as_mut().expect("bound before");
-        let mut slots = std::mem::take(&mut bound.slots);
-        slots.extend(merged);
-        let mut run = Run::new(inputs, slots);
-        run.without_grads();
-        let mut outputs = self.commit(run);
-        let bound = self.bound.as_mut().expect("bound before");
-        bound.slots.truncate(self.program.slots().len());
-        outputs.slots.clear();
-        outputs
-    }
-
     /// What the last step computed how; nothing before the first.
     pub(crate) fn explain(&self) -> Option<String> {
         if self.events.is_empty() {
@@ -339,7 +249,15 @@ impl Engine {
 
     /// The value of a hyper-parameter at the coming step.
     pub(crate) fn hyper(&self, name: &str) -> Result<f64, Error> {
-        Ok(self.hypers[self.hyper_position(name)?].at(self.step))
+        let at = self.hyper_position(name)?;
+        let steps = match self.program.hypers()[at].count {
+            Some(slot) if self.bound.is_some() => self.known_slots()?[slot as usize],
+            Some(slot) => Some(self.program.slots()[slot as usize].init.0),
+            None => None,
+        };
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a count
+        let step = steps.map_or(self.step, |steps| steps as u64);
+        Ok(self.hypers[at].at(step))
     }
 
     /// Sets a hyper-parameter from the coming step on.
@@ -362,39 +280,12 @@ impl Engine {
         })
     }
 
-    /// What it remembers. Reads the state back from the device.
-    pub(crate) fn state(&self) -> Result<State, Error> {
-        let bound = self.bound.as_ref().expect("bound before");
-        let mut slots = Vec::new();
-        for (slot, contents) in self.program.slots().iter().zip(&bound.slots) {
-            for (at, values) in contents.iter().enumerate() {
-                let leaf = bound.tree.leaves().get(at);
-                let leaf = leaf.filter(|_| slot.extent != ExtentKind::Global);
-                let shape = leaf.filter(|_| slot.extent == ExtentKind::Leaf);
-                let values = numbers(values.to_data())?;
-                slots.push(SlotState {
-                    name: slot.name.clone(),
-                    leaf: leaf.map(|leaf| leaf.path.clone()),
-                    shape: shape.map(|leaf| leaf.shape.clone()).unwrap_or_default(),
-                    values: values.into_iter().map(Number).collect(),
-                });
-            }
-        }
-        let names = self.program.hypers().iter().map(|h| h.name.clone());
-        Ok(State {
-            version: VERSION,
-            rule: self.program.rule(),
-            step: self.step,
-            hypers: names.zip(self.hypers.iter().cloned()).collect(),
-            slots,
-        })
-    }
-
     /// Forgets a step that a panic has ended, before a saved state is loaded. Gives back whether there was one.
     pub(crate) fn forget_interrupted(&mut self) -> bool {
         if self.stepping {
             self.bound = None;
             self.step = 0;
+            self.counts = initial_counts(&self.program);
         }
         std::mem::take(&mut self.stepping)
     }
@@ -402,24 +293,6 @@ impl Engine {
     /// Puts back what [`Self::forget_interrupted`] gave.
     pub(crate) fn set_interrupted(&mut self, interrupted: bool) {
         self.stepping = interrupted;
-    }
-
-    /// Goes on from a saved state of the bound leaves; an error changes nothing.
-    pub(crate) fn load(&mut self, state: &State) -> Result<(), Error> {
-        let bound = self.bound.as_mut().expect("bound before");
-        state.check(&self.program, &bound.tree)?;
-        for (slot, contents) in self.program.slots().iter().zip(&mut bound.slots) {
-            for (at, values) in contents.iter_mut().enumerate() {
-                let leaf = bound.tree.leaves().get(at);
-                let leaf = leaf.filter(|_| slot.extent != ExtentKind::Global);
-                let saved = state.get(&slot.name, leaf.map(|leaf| leaf.path.as_str()));
-                let saved = saved.expect("checked").values.iter().map(|x| x.0);
-                *values = matrix(saved.collect(), values.dims(), bound.dtype, &bound.device);
-            }
-        }
-        self.hypers = state.hypers.iter().map(|(_, h)| h.clone()).collect();
-        self.step = state.step;
-        Ok(())
     }
 }
 
