@@ -5,6 +5,7 @@
 mod cases;
 mod custom;
 mod errors;
+mod golden;
 mod gram;
 mod laws;
 mod model;
