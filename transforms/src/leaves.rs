@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use wildmatch::WildMatch;
 
 use crate::error::Error;
-use crate::tree::ParamTree;
+use crate::tree::{LeafInfo, ParamTree};
 
 /// Which leaves of a model a link applies to. Resolved when the chain is bound to a model.
 ///
@@ -21,6 +21,8 @@ pub enum Leaves {
     Matching(String),
     /// The leaves of at least this rank: 2 leaves out biases and the scales of norm layers.
     RankAtLeast(usize),
+    /// The leaves with at least two axes of at least this length: the matrices that are worth factoring.
+    TwoAxesAtLeast(usize),
     /// Each leaf by its path; every path must exist, and every leaf must be named.
     Paths(BTreeMap<String, bool>),
     /// The leaves that are not selected by another selection.
@@ -59,6 +61,10 @@ impl Leaves {
                 selected
             }
             Self::RankAtLeast(rank) => leaves.iter().map(|l| l.shape.len() >= *rank).collect(),
+            Self::TwoAxesAtLeast(length) => {
+                let long = |leaf: &LeafInfo| leaf.shape.iter().filter(|n| *n >= length).count();
+                leaves.iter().map(|leaf| long(leaf) >= 2).collect()
+            }
             // "All but the biases" makes sense without biases.
             Self::Not(other) => match &**other {
                 Self::Matching(pattern) => matching(pattern, tree).iter().map(|s| !s).collect(),
@@ -105,6 +111,7 @@ impl std::fmt::Display for Leaves {
             Self::All => write!(f, "all"),
             Self::Matching(pattern) => write!(f, "\"{pattern}\""),
             Self::RankAtLeast(rank) => write!(f, "rank>={rank}"),
+            Self::TwoAxesAtLeast(length) => write!(f, "two axes>={length}"),
             Self::Not(other) => write!(f, "not {other}"),
             Self::Paths(paths) => {
                 let chosen: Vec<_> = paths

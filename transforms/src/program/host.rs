@@ -64,6 +64,7 @@ fn evaluate(op: Op, values: &[Option<Vec<f64>>], inputs: &HostInputs<'_>) -> Opt
     let flag = |holds: bool| f64::from(u8::from(holds));
     match op {
         Op::Grads | Op::Params | Op::Extra(_) | Op::State(_) | Op::OverExamples(..) => None,
+        Op::AlongAxes(..) | Op::Product3(..) => None,
         Op::OverElements(..) | Op::Gram(_) | Op::OverPairs(..) | Op::Transpose(_) => None,
         Op::Step => Some(vec![inputs.step as f64]),
         Op::BatchSize => Some(vec![inputs.batch as f64]),

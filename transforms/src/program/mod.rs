@@ -18,6 +18,7 @@
 //! of the host*: they are computed in f64 by [`HostScalars`] and never touch a device, so `1 - decay^t` is
 //! exact whatever the dtype of the parameters.
 
+mod axes;
 mod checked;
 mod display;
 mod graph;
@@ -27,6 +28,7 @@ mod op;
 
 use serde::{Deserialize, Serialize};
 
+pub use axes::Axes;
 pub(crate) use graph::Graph;
 pub use host::{HostInputs, HostScalars};
 pub use number::Number;
