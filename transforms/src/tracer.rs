@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::extent::{Extent, Global, Lasting, Leaf, PerLeaf};
 use crate::hyper::{Domain, Hyper};
 use crate::leaves::Leaves;
-use crate::program::{Graph, Number, Op, Program};
+use crate::program::{Axes, Fold, Graph, Number, Op, Program};
 use crate::transform::Transform;
 use crate::value::{Predicate, SharedGraph, Value};
 
@@ -88,6 +88,12 @@ impl Tracer {
         self.value(Op::LeafSize)
     }
 
+    /// How many elements a fold along axes of the leaf takes together, given to every element.
+    pub fn count_along(&self, axes: Axes) -> Value<Aggregated, Leaf> {
+        let one = self.constant(1.0).node_of(&self.graph);
+        self.value(Op::AlongAxes(Fold::Sum, axes, one))
+    }
+
     /// The number 1 for each leaf; its [`sum_leaves`](Value::sum_leaves) is the number of leaves.
     pub fn one_per_leaf(&self) -> Value<Aggregated, PerLeaf> {
         self.selected(&Leaves::All).as_number()
@@ -157,6 +163,19 @@ impl Tracer {
         let next = update(slot.before());
         self.set(slot, &next);
         next
+    }
+
+    /// [`state`](Self::state) that begins with a number of the user's: one that is not finite makes the whole chain an error.
+    pub fn state_from<E: Lasting>(
+        &self,
+        field: &str,
+        init: f64,
+        update: impl FnOnce(Value<Aggregated, E>) -> Value<Aggregated, E>,
+    ) -> Value<Aggregated, E> {
+        if let Err(error) = Domain::Finite.check(field, init) {
+            self.fail(error);
+        }
+        self.state(field, init, update)
     }
 
     /// Gives a value out as a metric named `"link.field"`, beside the updates.

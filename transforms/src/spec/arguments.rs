@@ -137,6 +137,29 @@ impl<'a> Arguments<'a> {
         Ok(())
     }
 
+    /// A number that cannot change with the step, which may be left out.
+    ///
+    /// # Errors
+    /// If it is of another kind.
+    pub fn number(&mut self, name: &'static str) -> Result<Option<f64>, Error> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(ArgumentValue::Number(x)) => Ok(Some(x.0)),
+            Some(value) => Err(self.wrong(name, "a number", value)),
+        }
+    }
+
+    /// A list of whole numbers that may be left out.
+    ///
+    /// # Errors
+    /// If it is of another kind.
+    pub fn counts(&mut self, name: &'static str) -> Result<Option<Vec<u32>>, Error> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(value) => self.data(name, value, COUNTS).map(Some),
+        }
+    }
+
     /// A flag that may be left out.
     ///
     /// # Errors
@@ -307,6 +330,7 @@ fn whole_numbers(value: Value) -> Value {
 
 const HYPER: &str = "a number or a schedule";
 const COUNT: &str = "a whole number that is not negative";
+const COUNTS: &str = "a list of whole numbers that are not negative";
 const LEAVES: &str = "a selection of leaves, such as {\"matching\": \"*.weight\"}";
 const LINKS: &str = "a list of links";
 

@@ -8,6 +8,7 @@ mod errors;
 mod golden;
 mod gram;
 mod laws;
+mod minimise;
 mod model;
 mod noise_scale;
 mod papers;

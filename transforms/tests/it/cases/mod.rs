@@ -2,4 +2,5 @@
 
 mod batch_axis;
 mod definitions;
+mod optax;
 mod zeros_and_nans;

@@ -19,6 +19,9 @@ fn links(call: &Call) -> Vec<LinkSpec> {
     for (name, value) in &call.args {
         argument(&mut fields, name, value);
     }
+    if call.kind.ends_with("rprop") {
+        fields.insert("late".to_owned(), json!(true));
+    }
     fields.insert("link".to_owned(), json!(call.kind));
     vec![serde_json::from_value(Value::Object(fields)).expect("a link")]
 }
@@ -26,7 +29,13 @@ fn links(call: &Call) -> Vec<LinkSpec> {
 /// Writes an argument as we write it: pairs have names of their own, and "none" is left out.
 fn argument(fields: &mut Map<String, Value>, name: &str, value: &Value) {
     match (name, value) {
+        // None is no bound; ours is a number.
+        ("clipping_threshold", Value::Null) => {
+            fields.insert(name.to_owned(), json!("inf"));
+        }
         (_, Value::Null) => {}
+        // The only one there is.
+        ("preconditioning", Value::String(kind)) if kind == "frobenius" => {}
         ("betas", Value::Array(both)) => {
             fields.insert("b1".to_owned(), both[0].clone());
             fields.insert("b2".to_owned(), both[1].clone());

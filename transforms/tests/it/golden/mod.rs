@@ -5,3 +5,5 @@ mod convert;
 mod file;
 mod schedules;
 mod transformations;
+
+pub(crate) use transformations::names;

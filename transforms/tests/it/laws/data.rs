@@ -1,7 +1,7 @@
 //! Steps of random gradients for two leaves, for the laws.
 
-use pergrad_transforms::Program;
 use pergrad_transforms::runner::{HostTensor, StepInput};
+use pergrad_transforms::{AxisKind, Program};
 
 use crate::model::add_leaf;
 use crate::random::Random;
@@ -35,7 +35,7 @@ pub(super) fn steps(
         .collect()
 }
 
-/// Adds the weights that the program reads.
+/// Adds the weights, and the loss, that the program reads.
 fn with_extras(
     program: &Program,
     mut input: StepInput,
@@ -43,8 +43,12 @@ fn with_extras(
     random: &mut Random,
 ) -> StepInput {
     for extra in program.extras() {
-        let weights = (0..examples).map(|_| random.uniform()).collect();
-        input.extras.insert(extra.name.clone(), weights);
+        let count = match extra.axis {
+            AxisKind::PerExample => examples,
+            AxisKind::Aggregated => 1,
+        };
+        let numbers = (0..count).map(|_| random.uniform()).collect();
+        input.extras.insert(extra.name.clone(), numbers);
     }
     input
 }
@@ -60,6 +64,9 @@ pub(super) fn reorder(input: &StepInput, order: &[usize]) -> StepInput {
     }
     for extra in out.extras.values_mut() {
         let old = extra.clone();
+        if old.len() != order.len() {
+            continue; // one number, such as the loss
+        }
         *extra = order.iter().map(|&b| old[b]).collect();
     }
     out

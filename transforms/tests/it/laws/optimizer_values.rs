@@ -44,6 +44,40 @@ pub(super) fn aggregated() {
     );
 }
 
+/// Links that optimizers are made of.
+pub(super) fn parts() {
+    assert_steps(
+        r#""mean" | {"link": "apply_every", "k": 2}"#,
+        [[0.0, 0.0], [2.9, -0.8]],
+    );
+    assert_steps(
+        r#""mean" | {"link": "bias_correction", "decay": 0.9}"#,
+        [[30.0, -10.0], [-0.1 / 0.19, 0.2 / 0.19]],
+    );
+    assert_steps(r#""mean" | "running_sum""#, [[3.0, -1.0], [2.9, -0.8]]);
+    assert_steps(r#""mean" | "running_max""#, [[3.0, 0.0], [3.0, 0.2]]);
+    let (root, small) = (10_f64.sqrt(), 0.05_f64.sqrt());
+    assert_steps(
+        r#""mean" | "normalize""#,
+        [[3.0 / root, -1.0 / root], [-0.1 / small, 0.2 / small]],
+    );
+    assert_steps(r#""mean" | "set_to_zero""#, [[0.0, 0.0], [0.0, 0.0]]);
+    // The average begins with 1, which nothing takes out.
+    assert_steps(
+        r#""mean" | {"link": "ema", "decay": 0.9, "debias": false, "init": 1}"#,
+        [[1.2, 0.8], [1.07, 0.74]],
+    );
+    // A vector is one row, so X X^T X is X times its squared norm, which is 1.
+    let orthogonal = |x: f64| (3.4445 - 4.775 + 2.0315) * x;
+    assert_steps(
+        r#""mean" | {"link": "scale_by_muon", "ns_steps": 1, "beta": 0, "eps": 0}"#,
+        [
+            [orthogonal(3.0 / root), orthogonal(-1.0 / root)],
+            [orthogonal(-0.1 / small), orthogonal(0.2 / small)],
+        ],
+    );
+}
+
 /// Options of the links above.
 pub(super) fn options() {
     let (g, g2, m) = ([3.0, -1.0], [-0.1, 0.2], [0.26, -0.07]);

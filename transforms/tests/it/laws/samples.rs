@@ -1,7 +1,11 @@
 //! Sample arguments for every link of the catalogue, and where it may stand.
 
+use std::sync::LazyLock;
+
 use pergrad_transforms::Program;
 use pergrad_transforms::spec::{Catalogue, ChainSpec, LinkSpec};
+
+use super::shelf;
 
 /// Where a link may stand, written down by hand: the oracle of the run-time checker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +24,17 @@ pub(super) enum Stands {
 use Stands::{After, Anywhere, Before, Reduces, ReducesOrAfter};
 
 /// Links as JSON.
-pub(super) const SAMPLES: &[(Stands, &str)] = &[
+pub(super) static SAMPLES: LazyLock<Vec<(Stands, &str)>> = LazyLock::new(|| {
+    let all = |stands: Stands| move |json: &&'static str| (stands, *json);
+    let mut samples = HAND_PICKED.to_vec();
+    samples.extend(shelf::ANYWHERE.iter().map(all(Anywhere)));
+    samples.extend(shelf::AFTER.iter().map(all(After)));
+    let optimizers = shelf::OPTIMIZERS.iter().map(|(json, _)| json);
+    samples.extend(optimizers.map(all(ReducesOrAfter)));
+    samples
+});
+
+const HAND_PICKED: &[(Stands, &str)] = &[
     (Anywhere, r#""abs""#),
     (Anywhere, r#"{"link": "add_scalar", "value": 0.5}"#),
     (Anywhere, r#"{"link": "at_least", "bound": 0.25}"#),
@@ -165,7 +179,7 @@ pub(super) fn build(spec: &ChainSpec) -> Program {
 /// Each sample at each place: before a mean, as the reduction, after a mean.
 pub(super) fn chains() -> Vec<(ChainSpec, Program)> {
     let mut chains = Vec::new();
-    for (stands, json) in SAMPLES {
+    for (stands, json) in SAMPLES.iter() {
         let (mean, link) = (LinkSpec::new("mean"), link(json));
         if matches!(stands, Anywhere | Before) {
             chains.push([link.clone(), mean.clone()].to_vec());
@@ -196,7 +210,7 @@ fn every_entry_of_the_catalogue_has_a_sample() {
 #[test]
 fn every_entry_asks_for_the_arguments_it_declares() {
     let catalogue = Catalogue::standard();
-    for (_, json) in SAMPLES {
+    for (_, json) in SAMPLES.iter() {
         let spec = link(json).with("no_such_argument", 1.0);
         let error = catalogue.link(&spec).unwrap_err();
         let entry = catalogue.get(&spec.link).unwrap();
@@ -214,7 +228,7 @@ fn every_entry_asks_for_the_arguments_it_declares() {
 #[test]
 fn every_required_argument_is_missed() {
     let catalogue = Catalogue::standard();
-    for (_, json) in SAMPLES {
+    for (_, json) in SAMPLES.iter() {
         let full = link(json);
         for argument in catalogue.get(&full.link).unwrap().arguments {
             let mut spec = full.clone();
