@@ -171,3 +171,118 @@ impl std::fmt::Display for Schedule {
         write!(f, "{}", self.curve())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schedules() -> Vec<Schedule> {
+        let cycle = |peak_value| WarmupCosineDecaySchedule {
+            init_value: 0.1,
+            peak_value,
+            warmup_steps: 3,
+            decay_steps: 9,
+            end_value: 0.2,
+            exponent: 1.5,
+        };
+        vec![
+            constant_schedule(0.3),
+            linear_schedule(1.0, -0.5, 7),
+            polynomial_schedule(0.0, 1.0, 0.5, 6),
+            exponential_decay(1.0, 4, 0.5),
+            cosine_decay_schedule(1.0, 11),
+            warmup_constant_schedule(0.0, 1.0, 5),
+            warmup_cosine_decay_schedule(0.0, 1.0, 5, 20),
+            warmup_exponential_decay_schedule(0.0, 1.0, 5, 4, 0.5),
+            linear_onecycle_schedule(20, 1.0),
+            cosine_onecycle_schedule(20, 1.0),
+            piecewise_constant_schedule(1.0, [(5, 0.5), (8, 3.0)]),
+            piecewise_interpolate_schedule(Interpolation::Linear, 1.0, [(5, -0.5), (8, 3.0)]),
+            piecewise_interpolate_schedule(Interpolation::Cosine, 1.0, [(5, 0.5), (8, 3.0)]),
+            sgdr_schedule([cycle(1.0), cycle(0.5)]),
+            join_schedules([linear_schedule(0.0, 1.0, 9), constant_schedule(0.5)], [4]),
+        ]
+    }
+
+    /// What makes it enough to check a hyper-parameter at the corners.
+    #[test]
+    fn no_step_leaves_what_the_corners_span() {
+        for schedule in schedules() {
+            let corners = schedule.corners().into_iter();
+            let corners: Vec<f64> = corners.map(|step| schedule.value(step)).collect();
+            let low = corners.iter().copied().fold(f64::INFINITY, f64::min);
+            let high = corners.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            for step in (0..60).chain([u64::MAX - 1, u64::MAX]) {
+                let value = schedule.value(step);
+                let inside = (low - 1e-12..=high + 1e-12).contains(&value);
+                assert!(inside, "{schedule} at {step}: {value}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_schedule_survives_json_and_has_a_text() {
+        for schedule in schedules() {
+            let json = serde_json::to_string(&schedule).unwrap();
+            let back: Schedule = serde_json::from_str(&json).unwrap();
+            assert_eq!(back, schedule, "{json}");
+            assert!(schedule.check("rate").is_ok(), "{schedule}");
+        }
+    }
+
+    #[test]
+    fn arguments_that_make_no_sense_are_refused_by_name() {
+        let refused = |schedule: Schedule| schedule.check("rate").unwrap_err().to_string();
+        for (schedule, expected) in [
+            (
+                exponential_decay(1.0, 4, -0.5),
+                "`rate.decay_rate` must be a finite number that is not negative, but it is -0.5",
+            ),
+            (
+                polynomial_schedule(1.0, 0.0, f64::NAN, 4),
+                "`rate.power` must be a finite number that is not negative, but it is NaN",
+            ),
+            (
+                piecewise_constant_schedule(1.0, [(5, 0.5), (5, 2.0)]),
+                "`rate.boundaries_and_scales` must be steps that rise, but it is 5 after one that is not below it",
+            ),
+            (
+                join_schedules([constant_schedule(1.0)], [3]),
+                "`rate.boundaries` must be one boundary less than schedules, but it is 1 for 1 schedules",
+            ),
+            (
+                sgdr_schedule([]),
+                "`rate.boundaries` must be one boundary less than schedules, but it is 0 for 0 schedules",
+            ),
+            (
+                Schedule::CosineOnecycleSchedule(CosineOnecycleSchedule {
+                    transition_steps: 10,
+                    peak_value: 1.0,
+                    pct_start: 1.5,
+                    div_factor: 25.0,
+                    final_div_factor: 1e4,
+                }),
+                "`rate.pct_start` must be a number from 0 to 1, but it is 1.5",
+            ),
+        ] {
+            assert_eq!(refused(schedule), expected);
+        }
+    }
+
+    /// A rate that grows for ever has no largest value.
+    #[test]
+    fn growth_without_an_end_is_refused_where_a_finite_number_is_needed() {
+        let hyper = |schedule: Schedule| crate::Hyper::from(schedule);
+        let growing = exponential_decay(1.0, 4, 2.0);
+        assert!(hyper(growing).check("rate", Domain::NonNegative).is_err());
+        let bounded = Schedule::ExponentialDecay(ExponentialDecay {
+            init_value: 1.0,
+            transition_steps: 4,
+            decay_rate: 2.0,
+            transition_begin: 0,
+            staircase: false,
+            end_value: Some(8.0),
+        });
+        assert!(hyper(bounded).check("rate", Domain::NonNegative).is_ok());
+    }
+}
