@@ -83,12 +83,13 @@ pub mod prelude {
         scale_by_yogi, set_to_zero, trace,
     };
     pub use crate::alias::{
-        acprop, adabelief, adadelta, adafactor, adagrad, adam, adam_interpolation,
-        adam_with_second_moment, adamax, adamaxw, adamw, adan, ademamix, adopt, amsgrad, cocob,
-        dadapt_adamw, dog, dowg, fromage, lamb, lars, lion, madgrad, micro_adam, micro_adam_msq,
-        micro_adam_var, micro_sign_sgd, momo, momo_adam, muon, nadam, nadamw, novograd,
-        optimistic_adam_v2, optimistic_gradient_descent, polyak_sgd, prodigy, radam, rmsprop,
-        rprop, sgd, sign_ema, sign_sgd, signum, simplified_ademamix, sm3, yogi,
+        acprop, adabelief, adadelta, adafactor, adagrad, adagrad_with_second_moment, adam,
+        adam_interpolation, adam_with_second_moment, adamax, adamaxw, adamw, adan, ademamix, adopt,
+        amsgrad, amsgrad_with_second_moment, cocob, dadapt_adamw, dog, dowg, fromage, lamb, lars,
+        lion, madgrad, micro_adam, micro_adam_msq, micro_adam_var, micro_sign_sgd, momo, momo_adam,
+        muon, nadam, nadamw, novograd, optimistic_adam_v2, optimistic_gradient_descent, polyak_sgd,
+        prodigy, radam, rmsprop, rmsprop_with_second_moment, rprop, sgd, sign_ema, sign_sgd,
+        signum, simplified_ademamix, sm3, sophia_with_curvature, yogi,
     };
     pub use crate::axis::{Aggregated, Axis, PerExample};
     pub use crate::combine::{Compose, chain, ratio, zip};

@@ -11,6 +11,7 @@ mod adabelief;
 mod adadelta;
 mod adafactor;
 mod adagrad;
+mod adagrad_with_second_moment;
 mod adam;
 mod adamax;
 mod adamaxw;
@@ -19,6 +20,7 @@ mod adan;
 mod ademamix;
 mod adopt;
 mod amsgrad;
+mod amsgrad_with_second_moment;
 mod cocob;
 mod dadapt_adamw;
 mod dog;
@@ -40,12 +42,14 @@ mod polyak_sgd;
 mod prodigy;
 mod radam;
 mod rmsprop;
+mod rmsprop_with_second_moment;
 mod rprop;
 mod sgd;
 mod sign_ema;
 mod sign_sgd;
 mod simplified_ademamix;
 mod sm3;
+mod sophia_with_curvature;
 mod yogi;
 
 pub use acprop::{Acprop, acprop};
@@ -53,6 +57,7 @@ pub use adabelief::{Adabelief, adabelief};
 pub use adadelta::{Adadelta, adadelta};
 pub use adafactor::{Adafactor, adafactor};
 pub use adagrad::{Adagrad, adagrad};
+pub use adagrad_with_second_moment::{AdagradWithSecondMoment, adagrad_with_second_moment};
 pub use adam::{Adam, adam, nadam};
 pub use adamax::{Adamax, adamax};
 pub use adamaxw::{Adamaxw, adamaxw};
@@ -61,6 +66,7 @@ pub use adan::{Adan, adan};
 pub use ademamix::{Ademamix, ademamix};
 pub use adopt::{Adopt, adopt};
 pub use amsgrad::{Amsgrad, amsgrad};
+pub use amsgrad_with_second_moment::{AmsgradWithSecondMoment, amsgrad_with_second_moment};
 pub use cocob::{Cocob, cocob};
 pub use dadapt_adamw::{DadaptAdamw, dadapt_adamw};
 pub use dog::{Dog, dog};
@@ -85,12 +91,14 @@ pub use polyak_sgd::{PolyakSgd, polyak_sgd};
 pub use prodigy::{Prodigy, prodigy};
 pub use radam::{Radam, radam};
 pub use rmsprop::{Rmsprop, rmsprop};
+pub use rmsprop_with_second_moment::{RmspropWithSecondMoment, rmsprop_with_second_moment};
 pub use rprop::{Rprop, rprop};
 pub use sgd::{Sgd, sgd};
 pub use sign_ema::{SignEma, sign_ema, signum};
 pub use sign_sgd::{SignSgd, sign_sgd};
 pub use simplified_ademamix::{SimplifiedAdemamix, simplified_ademamix};
 pub use sm3::{Sm3, sm3};
+pub use sophia_with_curvature::{SophiaWithCurvature, sophia_with_curvature};
 pub use yogi::{Yogi, yogi};
 
 use crate::spec::Entry;
@@ -101,6 +109,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
     adadelta::ENTRY,
     adafactor::ENTRY,
     adagrad::ENTRY,
+    adagrad_with_second_moment::ENTRY,
     adam::ENTRY,
     adam::NADAM,
     adamax::ENTRY,
@@ -111,6 +120,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
     ademamix::ENTRY,
     adopt::ENTRY,
     amsgrad::ENTRY,
+    amsgrad_with_second_moment::ENTRY,
     cocob::ENTRY,
     dadapt_adamw::ENTRY,
     dog::ENTRY,
@@ -136,6 +146,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
     prodigy::ENTRY,
     radam::ENTRY,
     rmsprop::ENTRY,
+    rmsprop_with_second_moment::ENTRY,
     rprop::ENTRY,
     sgd::ENTRY,
     sign_ema::ENTRY,
@@ -143,5 +154,6 @@ pub(crate) const ENTRIES: &[Entry] = &[
     sign_sgd::ENTRY,
     simplified_ademamix::ENTRY,
     sm3::ENTRY,
+    sophia_with_curvature::ENTRY,
     yogi::ENTRY,
 ];

@@ -43,6 +43,10 @@ mod aliases {
         adadelta_text: adadelta();
         adafactor_text: adafactor().learning_rate(0.1);
         adagrad_text: adagrad(0.1);
+        adagrad_with_second_moment_text: adagrad_with_second_moment(0.1, square().then(mean()));
+        amsgrad_with_second_moment_text: amsgrad_with_second_moment(0.1, square().then(mean()));
+        rmsprop_with_second_moment_text: rmsprop_with_second_moment(0.1, square().then(mean()));
+        sophia_with_curvature_text: sophia_with_curvature(0.1, square().then(mean()));
         adamax_text: adamax(0.1);
         adamaxw_text: adamaxw(0.1);
         adan_text: adan(0.1);

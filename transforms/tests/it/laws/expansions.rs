@@ -92,3 +92,27 @@ fn preconditioners_are_ratios_of_statistics() {
         assert_outputs::<f64>(&got, &expected, &long.to_string());
     }
 }
+
+#[test]
+fn the_square_of_the_mean_is_the_second_moment_of_the_plain_optimizer() {
+    let statistic = || mean().then(square());
+    for (short, long) in [
+        (
+            program(&rmsprop(0.1)),
+            program(&rmsprop_with_second_moment(0.1, statistic())),
+        ),
+        (
+            program(&adagrad(0.1)),
+            program(&adagrad_with_second_moment(0.1, statistic())),
+        ),
+        (
+            program(&amsgrad(0.1)),
+            program(&amsgrad_with_second_moment(0.1, statistic())),
+        ),
+    ] {
+        let (short, long) = (short.unwrap(), long.unwrap());
+        let inputs = data::steps(&short, 4, 5, 3);
+        let (got, expected) = (steps::<f64>(&short, &inputs), steps::<f64>(&long, &inputs));
+        assert_outputs::<f64>(&got, &expected, &long.to_string());
+    }
+}

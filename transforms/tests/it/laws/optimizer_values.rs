@@ -194,6 +194,40 @@ pub(super) fn optimizers() {
         r#"{"link": "micro_sign_sgd", "learning_rate": 0.1}"#,
         [[-0.01, 0.0], [-0.009 + 0.01 / 3.0, -0.01 / 3.0]],
     );
+    // The mean of the squares is [41/3, 17/3], then [0.03, 0.12].
+    let (g, g2) = ([3.0, -1.0], [-0.1, 0.2]);
+    let (q, q2): ([f64; 2], [f64; 2]) = ([41.0 / 3.0, 17.0 / 3.0], [0.03_f64, 0.12]);
+    let step = |g: [f64; 2], root: [f64; 2]| [0, 1].map(|p| -0.1 * g[p] / root[p]);
+    assert_steps(
+        r#"{"link": "rmsprop_with_second_moment", "learning_rate": 0.1, "statistic": ["square", "mean"], "eps": 0}"#,
+        [
+            step(g, q.map(|q| (0.1 * q).sqrt())),
+            step(g2, [0, 1].map(|p| (0.09 * q[p] + 0.1 * q2[p]).sqrt())),
+        ],
+    );
+    assert_steps(
+        r#"{"link": "adagrad_with_second_moment", "learning_rate": 0.1, "statistic": ["square", "mean"], "eps": 0}"#,
+        [
+            step(g, q.map(|q| (0.1 + q).sqrt())),
+            step(g2, [0, 1].map(|p| (0.1 + q[p] + q2[p]).sqrt())),
+        ],
+    );
+    let m = [0.26 / 0.19, -0.07 / 0.19];
+    assert_steps(
+        r#"{"link": "amsgrad_with_second_moment", "learning_rate": 0.1, "statistic": ["square", "mean"], "eps": 0}"#,
+        [step(g, q.map(f64::sqrt)), step(m, q.map(f64::sqrt))],
+    );
+    // The first curvature is 0, so the clip decides; the second is a hundredth of the mean of the squares.
+    assert_steps(
+        r#"{"link": "sophia_with_curvature", "learning_rate": 0.1, "statistic": ["square", "mean"], "b1": 0.9, "gamma": 1, "clip_threshold": 15, "weight_decay": 0.5}"#,
+        [
+            [-1.5 - 0.1, 1.5 + 0.05],
+            [
+                -0.1 * (m[0] / (0.01 * q[0])) - 0.1,
+                -0.1 * (m[1] / (0.01 * q[1])) + 0.05,
+            ],
+        ],
+    );
     assert_steps(
         r#"{"link": "sgd", "learning_rate": 0.1}"#,
         [[-0.3, 0.1], [0.01, -0.02]],

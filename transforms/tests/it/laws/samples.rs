@@ -29,6 +29,7 @@ pub(super) static SAMPLES: LazyLock<Vec<(Stands, &str)>> = LazyLock::new(|| {
     let mut samples = HAND_PICKED.to_vec();
     samples.extend(shelf::ANYWHERE.iter().map(all(Anywhere)));
     samples.extend(shelf::AFTER.iter().map(all(After)));
+    samples.extend(shelf::REDUCES.iter().map(all(Reduces)));
     let optimizers = shelf::OPTIMIZERS.iter().map(|(json, _)| json);
     samples.extend(optimizers.map(all(ReducesOrAfter)));
     samples
@@ -238,6 +239,35 @@ fn every_required_argument_is_missed() {
                 argument.default.is_some(),
                 "{spec}"
             );
+        }
+    }
+}
+
+/// A number that is none makes no sense anywhere.
+#[test]
+fn no_argument_may_be_nan() {
+    let catalogue = Catalogue::standard();
+    for (stands, json) in SAMPLES.iter() {
+        let full = link(json);
+        for argument in catalogue.get(&full.link).unwrap().arguments {
+            let is_number = |text: &str| text.parse::<f64>().is_ok();
+            let given = full.arguments.get(argument.name);
+            let number = given.is_some_and(|given| is_number(&given.to_string()))
+                || given.is_none() && argument.default.is_some_and(is_number);
+            if !number {
+                continue;
+            }
+            let bad = full.clone().with(argument.name, f64::NAN);
+            let mut links = vec![bad.clone()];
+            if matches!(stands, Anywhere | Before | After) {
+                links.insert(usize::from(*stands == Before), LinkSpec::new("mean"));
+            }
+            let refused = catalogue
+                .build(&ChainSpec { links })
+                .and_then(|chain| chain.optimizer_program());
+            // What is not read, such as the factor of a mode that is off, is not checked either.
+            let unread = argument.name == "smooth_beta";
+            assert!(refused.is_err() || unread, "{bad}");
         }
     }
 }

@@ -67,6 +67,14 @@ pub(super) const AFTER: &[&str] = &[
     r#""scale_by_yogi""#,
 ];
 
+/// Optimizers that need the examples apart.
+pub(super) const REDUCES: &[&str] = &[
+    r#"{"link": "adagrad_with_second_moment", "learning_rate": 0.1, "statistic": ["square", "mean"]}"#,
+    r#"{"link": "amsgrad_with_second_moment", "learning_rate": 0.1, "statistic": ["square", "median"]}"#,
+    r#"{"link": "rmsprop_with_second_moment", "learning_rate": 0.1, "statistic": "unbiased_square_of_mean", "eps": 0.1}"#,
+    r#"{"link": "sophia_with_curvature", "learning_rate": 0.1, "statistic": ["square", "mean"], "gamma": 1}"#,
+];
+
 /// Optimizers, each with the chain that it is short for; nothing where it is more than a chain of links.
 pub(super) const OPTIMIZERS: &[(&str, &str)] = &[
     (
