@@ -10,7 +10,7 @@ use crate::tree::{LeafInfo, ParamTree};
 
 /// Which leaves of a model a link applies to. Resolved when the chain is bound to a model.
 ///
-/// In serde data: `"all"`, `{"matching": "*.bias"}`, `{"rank_at_least": 2}`, `{"not": ...}`, or `{"paths": {"w": true, "b":
+/// In serde data: `"all"`, `{"matching": "*.bias"}`, `{"rank_at_least": 2}`, `{"two_axes_at_least": 128}`, `{"not": ...}`, or `{"paths": {"w": true, "b":
 /// false}}`; the argument of a link may leave out the `paths` around such a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -172,7 +172,8 @@ impl Tracer {
         init: f64,
         update: impl FnOnce(Value<Aggregated, E>) -> Value<Aggregated, E>,
     ) -> Value<Aggregated, E> {
-        if let Err(error) = Domain::Finite.check(field, init) {
+        let name = self.graph.borrow().name_of("init");
+        if let Err(error) = Domain::Finite.check(&name, init) {
             self.fail(error);
         }
         self.state(field, init, update)

@@ -76,8 +76,7 @@ impl AdaptiveGradClip {
     pub(crate) fn read(&mut self, args: &mut Arguments<'_>) -> Result<(), Error> {
         args.set_hyper("eps", &mut self.eps)?;
         if let Some(axes) = args.counts("axis")? {
-            let known = axes.into_iter().filter(|axis| *axis < 32);
-            self.axis = Axes::listed(&known.collect::<Vec<_>>());
+            self.axis = Axes::listed(&axes);
         }
         Ok(())
     }

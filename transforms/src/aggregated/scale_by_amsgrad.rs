@@ -146,7 +146,7 @@ impl<In: ExamplesReduced> Transform<In> for ScaleByAmsgrad {
         let first = ema(self.b1.or_named("b1")).debias(self.bias_correction_mu);
         let second = ema(self.b2.or_named("b2"));
         let first = cx.apply(&first, x.clone());
-        let largest = if self.max_of_raw {
+        let largest = if self.max_of_raw && self.bias_correction_nu {
             let raw = chain((square(), second.debias(false), running_max()));
             let b2 = cx.hyper("b2", &self.b2.or_named("b2"), Domain::Decay);
             let largest = cx.apply(&raw, x);

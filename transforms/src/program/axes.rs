@@ -20,12 +20,12 @@ pub enum Axes {
 }
 
 impl Axes {
-    /// The axes by number: `Axes::listed(&[1, 2, 3])`.
-    ///
-    /// # Panics
-    /// If one is 32 or more.
+    /// The axes by number: `Axes::listed(&[1, 2, 3])`. No leaf has more than 32 axes; numbers from 32 on are left out.
     pub fn listed(axes: &[u32]) -> Self {
-        Self::Bits(axes.iter().fold(0, |bits, axis| bits | 1 << axis))
+        Self::Bits(
+            axes.iter()
+                .fold(0, |bits, axis| bits | 1_u32.checked_shl(*axis).unwrap_or(0)),
+        )
     }
 
     /// For each axis of a leaf, whether the fold goes along it.
@@ -78,6 +78,7 @@ mod tests {
         assert_eq!(Axes::AllBut(1).of(&[2, 3, 4]), [true, f, true]);
         assert_eq!(Axes::AllBut(1).of(&[2]), [true]);
         assert_eq!(Axes::listed(&[0, 5]).of(&[2, 3]), [true, f]);
+        assert_eq!(Axes::listed(&[40]).of(&[2]), [f]);
         assert_eq!(Axes::Inputs.of(&[]), [f; 0]);
         assert_eq!(Axes::Inputs.of(&[5, 1]), [true, true]);
         assert_eq!(Axes::Inputs.of(&[2, 3, 4]), [true, f, f]);

@@ -29,6 +29,15 @@ fn optimizers_are_the_chains_that_they_are_short_for() {
     }
 }
 
+#[test]
+fn optimizers_take_the_mean_where_the_examples_are_still_apart() {
+    for (json, _) in OPTIMIZERS {
+        let apart = [link(json)].into_iter().collect();
+        let reduced = [LinkSpec::new("mean"), link(json)].into_iter().collect();
+        assert_same(&apart, &reduced);
+    }
+}
+
 /// The links that are named in the expansion of an optimizer whose values optax gives.
 pub(super) fn names() -> Vec<String> {
     let chains = OPTIMIZERS.iter().filter(|(_, long)| !long.is_empty());
