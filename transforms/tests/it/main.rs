@@ -12,6 +12,7 @@ mod laws;
 mod minimise;
 mod model;
 mod noise_scale;
+mod options;
 mod papers;
 mod program_data;
 mod random;
