@@ -91,7 +91,7 @@ impl ScaleByFactoredRms {
         self
     }
 
-    /// How many steps to count less, for going on with a trained model.
+    /// How many steps to count less, for going on with a trained model; the steps up to it count as the first.
     #[must_use]
     pub fn step_offset(mut self, step_offset: usize) -> Self {
         self.step_offset = step_offset;
@@ -134,7 +134,7 @@ impl<In: ExamplesReduced> Transform<In> for ScaleByFactoredRms {
             Domain::NonNegative,
         );
         #[allow(clippy::cast_precision_loss)] // below 2^53
-        let t = cx.step() + (1.0 - self.step_offset as f64);
+        let t = (cx.step() + (1.0 - self.step_offset as f64)).max(1.0);
         let decay = 1.0 - t.pow(-decay_rate);
         let squares = x.square() + epsilon;
         let chosen = if self.factored {

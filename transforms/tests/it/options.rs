@@ -160,3 +160,10 @@ fn rprop_is_a_loop_over_coordinates() {
     let rprop = rprop(0.1).min_step_size(0.04).max_step_size(0.15);
     assert_run(&rprop, &expected);
 }
+
+/// A decay of 0 at each step up to the offset, so that each gradient is divided by itself.
+#[test]
+fn the_steps_up_to_the_offset_count_as_the_first() {
+    let late = scale_by_factored_rms().step_offset(4).epsilon(0.0);
+    assert_run(&chain((mean(), late)), &GRADS.map(|g| g.map(f64::signum)));
+}
