@@ -37,6 +37,7 @@ pub(super) struct Case {
     #[serde(default)]
     pub(super) steps: Vec<u64>,
     pub(super) values: Option<Vec<Number>>,
+    pub(super) extra: Option<Vec<Value>>,
 }
 
 /// A function of the library and its keyword arguments.
@@ -77,7 +78,7 @@ impl Case {
     }
 }
 
-fn tree(value: &Value) -> HostTree {
+pub(super) fn tree(value: &Value) -> HostTree {
     let leaves = value.as_object().expect("tensors by name").iter();
     leaves.map(|(path, x)| (path.clone(), tensor(x))).collect()
 }
