@@ -10,8 +10,9 @@ use crate::tree::{LeafInfo, ParamTree};
 
 /// Which leaves of a model a link applies to. Resolved when the chain is bound to a model.
 ///
-/// In serde data: `"all"`, `{"matching": "*.bias"}`, `{"rank_at_least": 2}`, `{"not": ...}`, `{"all_of": [...]}`, `{"any_of":
-/// [...]}`, or `{"paths": {"w": true, "b": false}}`; the argument of a link may leave out the `paths` around such a table.
+/// In serde data: `"all"`, `{"matching": "*.bias"}`, `{"rank_at_least": 2}`, `{"two_axes_at_least": 128}`, `{"not": ...}`,
+/// `{"all_of": [...]}`, `{"any_of": [...]}`, or `{"paths": {"w": true, "b": false}}`; the argument of a link may leave out the
+/// `paths` around such a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Leaves {
@@ -21,6 +22,8 @@ pub enum Leaves {
     Matching(String),
     /// The leaves of at least this rank: 2 leaves out biases and the scales of norm layers.
     RankAtLeast(usize),
+    /// The leaves with at least two axes of at least this length: the matrices that are worth factoring.
+    TwoAxesAtLeast(usize),
     /// Each leaf by its path; every path must exist, and every leaf must be named.
     Paths(BTreeMap<String, bool>),
     /// The leaves that are not selected by another selection.
@@ -95,6 +98,10 @@ impl Leaves {
                 selected
             }
             Self::RankAtLeast(rank) => leaves.iter().map(|l| l.shape.len() >= *rank).collect(),
+            Self::TwoAxesAtLeast(length) => {
+                let long = |leaf: &LeafInfo| leaf.shape.iter().filter(|n| *n >= length).count();
+                leaves.iter().map(|leaf| long(leaf) >= 2).collect()
+            }
             // "All but the biases" makes sense without biases.
             Self::Not(other) => match &**other {
                 Self::Matching(pattern) => matching(pattern, tree).iter().map(|s| !s).collect(),
@@ -171,6 +178,7 @@ impl std::fmt::Display for Leaves {
             Self::All => write!(f, "all"),
             Self::Matching(pattern) => write!(f, "\"{pattern}\""),
             Self::RankAtLeast(rank) => write!(f, "rank>={rank}"),
+            Self::TwoAxesAtLeast(length) => write!(f, "two axes>={length}"),
             Self::Not(other) => write!(f, "not {other}"),
             Self::AllOf(all) => write!(f, "({})", joined(all, " and ")),
             Self::AnyOf(any) => write!(f, "({})", joined(any, " or ")),

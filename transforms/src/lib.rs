@@ -63,7 +63,7 @@ pub use hyper::{Domain, Hyper};
 pub use leaves::Leaves;
 pub use over_examples::*;
 pub use per_example::*;
-pub use program::Program;
+pub use program::{Axes, Program};
 pub use state::State;
 pub use tracer::{StateSlot, Tracer};
 pub use transform::{Transform, optimizer_program, program, program_over};
@@ -74,18 +74,32 @@ pub use wrap::*;
 /// Everything for writing chains and links.
 pub mod prelude {
     pub use crate::aggregated::{
-        add_decayed_weights, clip_by_global_norm, ema, scale_by_adam, scale_by_learning_rate,
-        scale_by_lion, trace,
+        DogInit, LionMode, PolyakVariant, adaptive_grad_clip, add_decayed_weights, apply_every,
+        bias_correction, centralize, clip_by_block_rms, clip_by_global_norm, ema,
+        keep_params_nonnegative, normalize, normalize_by_update_norm, running_max, running_sum,
+        scale_by_acprop, scale_by_adadelta, scale_by_adam, scale_by_adamax, scale_by_adan,
+        scale_by_ademamix, scale_by_adopt, scale_by_amsgrad, scale_by_belief, scale_by_cocob,
+        scale_by_distance_over_gradients, scale_by_dog, scale_by_dowg, scale_by_factored_rms,
+        scale_by_learning_rate, scale_by_lion, scale_by_madgrad, scale_by_muon, scale_by_novograd,
+        scale_by_optimistic_gradient, scale_by_param_block_norm, scale_by_param_block_rms,
+        scale_by_polyak, scale_by_radam, scale_by_rms, scale_by_rprop, scale_by_rss,
+        scale_by_simplified_ademamix, scale_by_sm3, scale_by_stddev, scale_by_trust_ratio,
+        scale_by_yogi, set_to_zero, trace,
     };
     pub use crate::alias::{
-        adam, adam_interpolation, adam_with_second_moment, adamw, lion, micro_adam, micro_adam_msq,
-        micro_adam_var, micro_sign_sgd, sgd, sign_ema, sign_sgd, signum,
+        acprop, adabelief, adadelta, adafactor, adagrad, adagrad_with_second_moment, adam,
+        adam_interpolation, adam_with_second_moment, adamax, adamaxw, adamw, adan, ademamix, adopt,
+        amsgrad, amsgrad_with_second_moment, cocob, dadapt_adamw, dog, dowg, fromage, lamb, lars,
+        lion, madgrad, micro_adam, micro_adam_msq, micro_adam_var, micro_sign_sgd, momo, momo_adam,
+        muon, nadam, nadamw, novograd, optimistic_adam_v2, optimistic_gradient_descent, polyak_sgd,
+        prodigy, radam, rmsprop, rmsprop_with_second_moment, rprop, sgd, sign_ema, sign_sgd,
+        signum, simplified_ademamix, sm3, sophia_with_curvature, yogi,
     };
     pub use crate::axis::{Aggregated, Axis, PerExample};
     pub use crate::combine::{Compose, chain, masked, partition, ratio, zip};
     pub use crate::elementwise::{
-        abs, add_scalar, at_least, clip, identity, power, reciprocal, scale, sign, sqrt, square,
-        tanh, zero_nans,
+        abs, add_scalar, at_least, clip, identity, power, reciprocal, scale, scale_by_schedule,
+        scale_by_sign, sign, sqrt, square, tanh, zero_nans,
     };
     pub use crate::hyper::{Domain, Hyper};
     pub use crate::leaves::Leaves;
@@ -96,17 +110,22 @@ pub mod prelude {
     pub use crate::per_example::{
         clip_per_example, normalize_per_example, scale_by_past_rms, scale_per_example,
     };
+    pub use crate::program::Axes;
     pub use crate::schedule::{
-        constant_schedule, cosine_decay_schedule, linear_schedule, warmup_cosine_decay_schedule,
+        Interpolation, constant_schedule, cosine_decay_schedule, cosine_onecycle_schedule,
+        exponential_decay, join_schedules, linear_onecycle_schedule, linear_schedule,
+        piecewise_constant_schedule, piecewise_interpolate_schedule, polynomial_schedule,
+        sgdr_schedule, warmup_constant_schedule, warmup_cosine_decay_schedule,
+        warmup_exponential_decay_schedule,
     };
     pub use crate::tracer::Tracer;
     pub use crate::transform::{Transform, optimizer_program, program, program_over};
     pub use crate::value::Value;
     pub use crate::wrap::{
-        accumulate, apply_every, apply_if_finite, conditionally_mask, conditionally_transform,
-        flatten, freeze, lookahead, mechanize, reduce_on_plateau, sam, schedule_free,
-        schedule_free_adamw, schedule_free_sgd, selective_transform, set_to_zero,
-        skip_large_updates, skip_not_finite, stateless, step_ge, step_lt, step_multiple_of,
+        accumulate, apply_if_finite, conditionally_mask, conditionally_transform, flatten, freeze,
+        lookahead, mechanize, reduce_on_plateau, sam, schedule_free, schedule_free_adamw,
+        schedule_free_sgd, selective_transform, skip_large_updates, skip_not_finite, stateless,
+        step_ge, step_lt, step_multiple_of,
     };
 }
 

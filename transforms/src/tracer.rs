@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::extent::{Extent, Global, Lasting, Leaf, PerLeaf};
 use crate::hyper::{Domain, Hyper};
 use crate::leaves::Leaves;
-use crate::program::{Graph, NodeId, Number, Op, Program};
+use crate::program::{Axes, Fold, Graph, NodeId, Number, Op, Program};
 use crate::transform::Transform;
 use crate::value::{Predicate, SharedGraph, Value};
 
@@ -94,6 +94,12 @@ impl Tracer {
         self.node(Graph::leaf_size)
     }
 
+    /// How many elements a fold along axes of the leaf takes together, given to every element.
+    pub fn count_along(&self, axes: Axes) -> Value<Aggregated, Leaf> {
+        let one = self.constant(1.0).node_of(&self.graph);
+        self.value(Op::AlongAxes(Fold::Sum, axes, one))
+    }
+
     /// The number 1 for each leaf; its [`sum_leaves`](Value::sum_leaves) is the number of leaves.
     pub fn one_per_leaf(&self) -> Value<Aggregated, PerLeaf> {
         self.node(Graph::one_per_leaf)
@@ -174,6 +180,20 @@ impl Tracer {
         let next = update(slot.before());
         self.set(slot, &next);
         next
+    }
+
+    /// [`state`](Self::state) that begins with a number of the user's: one that is not finite makes the whole chain an error.
+    pub fn state_from<E: Lasting>(
+        &self,
+        field: &str,
+        init: f64,
+        update: impl FnOnce(Value<Aggregated, E>) -> Value<Aggregated, E>,
+    ) -> Value<Aggregated, E> {
+        let name = self.graph.borrow().name_of("init");
+        if let Err(error) = Domain::Finite.check(&name, init) {
+            self.fail(error);
+        }
+        self.state(field, init, update)
     }
 
     /// Gives a value out as a metric named `"link.field"`, beside the updates.

@@ -60,6 +60,20 @@ impl<In: Axis, T: Transform<In> + ?Sized> Transform<In> for &T {
     }
 }
 
+/// A link that may be missing: then the gradients pass unchanged.
+impl<In: Axis, T: Transform<In, Out = In>> Transform<In> for Option<T> {
+    type Out = In;
+    fn trace(&self, x: Value<In>, cx: &mut Tracer) -> Value<In> {
+        match self {
+            Some(link) => cx.apply(link, x),
+            None => x,
+        }
+    }
+    fn name(&self) -> Option<Cow<'static, str>> {
+        None
+    }
+}
+
 /// `"my_crate::ClipPerExample<f64>"` becomes `"clip_per_example"`.
 fn snake_case(path: &str) -> String {
     let path = path.split('<').next().unwrap_or(path);

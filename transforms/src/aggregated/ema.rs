@@ -16,11 +16,13 @@ pub(crate) const ENTRY: Entry = Entry {
         Argument::required("decay"),
         Argument::optional("debias", "true"),
         Argument::optional("nesterov", "false"),
+        Argument::optional("init", "0"),
     ],
     build: |args| {
         let link = ema(args.hyper("decay")?)
             .debias(args.flag("debias")?.unwrap_or(true))
-            .nesterov(args.flag("nesterov")?.unwrap_or(false));
+            .nesterov(args.flag("nesterov")?.unwrap_or(false))
+            .init(args.number("init")?.unwrap_or(0.0));
         Ok(Link::aggregated(link))
     },
 };
@@ -31,6 +33,7 @@ pub struct Ema {
     decay: Hyper,
     debias: bool,
     nesterov: bool,
+    init: f64,
 }
 
 /// Averages the gradients over the steps: `m <- decay * m + (1 - decay) * g`, and gives out `m / (1 - decay^t)` at step t.
@@ -47,7 +50,7 @@ pub struct Ema {
 /// | decay 0.999 with f16 or bf16 gradients | right: decay and state are f32 or better |
 ///
 /// # Errors
-/// `decay` must be at least 0 and below 1.
+/// `decay` must be at least 0 and below 1, `init` finite.
 ///
 /// # Example
 /// ```
@@ -60,6 +63,7 @@ pub fn ema(decay: impl Into<Hyper>) -> Ema {
         decay: decay.into(),
         debias: true,
         nesterov: false,
+        init: 0.0,
     }
 }
 
@@ -79,6 +83,15 @@ impl Ema {
     }
 }
 
+impl Ema {
+    /// What the average is before the first step; 0 unless set. The debiasing does not take it out.
+    #[must_use]
+    pub fn init(mut self, init: f64) -> Self {
+        self.init = init;
+        self
+    }
+}
+
 impl<In: ExamplesReduced> Transform<In> for Ema {
     type Out = In;
 
@@ -86,7 +99,7 @@ impl<In: ExamplesReduced> Transform<In> for Ema {
         let x = x.reduced();
         let decay = cx.hyper("decay", &self.decay, Domain::Decay);
         let fresh = &x * (1.0 - &decay);
-        let moment = cx.state("moment", 0.0, |moment| moment * &decay + &fresh);
+        let moment = cx.state_from("moment", self.init, |moment| moment * &decay + &fresh);
         let t = cx.step() + 1.0;
         let average = match (self.debias, self.nesterov) {
             (false, false) => moment,

@@ -30,6 +30,26 @@ pub(crate) const ENTRY: Entry = Entry {
     },
 };
 
+/// The same with a look ahead.
+pub(crate) const NADAM: Entry = Entry {
+    name: "nadam",
+    reference: "Dozat, 2016, ICLR workshop",
+    arguments: &[
+        Argument::required("learning_rate"),
+        Argument::optional("b1", "0.9"),
+        Argument::optional("b2", "0.999"),
+        Argument::optional("eps", "1e-8"),
+        Argument::optional("eps_root", "0"),
+        Argument::optional("nesterov", "true"),
+    ],
+    build: |args| {
+        let mut link = nadam(args.hyper("learning_rate")?);
+        link.preconditioner.read(args)?;
+        Ok(Link::both(link))
+    },
+    ..ENTRY
+};
+
 /// Adam. Built by [`adam`].
 #[derive(Clone, Debug)]
 pub struct Adam {
@@ -54,6 +74,18 @@ pub fn adam(learning_rate: impl Into<Hyper>) -> Adam {
     Adam {
         learning_rate: learning_rate.into(),
         preconditioner: scale_by_adam(),
+    }
+}
+
+/// [`adam`] whose average of the gradients looks one step ahead: `adam(learning_rate).nesterov(true)`.
+///
+/// # Reference
+/// Dozat, 2016, ICLR workshop; without its further factor b2, as in optax.
+pub fn nadam(learning_rate: impl Into<Hyper>) -> Adam {
+    let link = adam(learning_rate);
+    Adam {
+        preconditioner: link.preconditioner.nesterov(true),
+        ..link
     }
 }
 

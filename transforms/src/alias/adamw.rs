@@ -35,6 +35,32 @@ pub(crate) const ENTRY: Entry = Entry {
     },
 };
 
+/// The same with a look ahead.
+pub(crate) const NADAMW: Entry = Entry {
+    name: "nadamw",
+    reference: "Dozat, 2016, ICLR workshop",
+    arguments: &[
+        Argument::required("learning_rate"),
+        Argument::optional("b1", "0.9"),
+        Argument::optional("b2", "0.999"),
+        Argument::optional("eps", "1e-8"),
+        Argument::optional("eps_root", "0"),
+        Argument::optional("nesterov", "true"),
+        Argument::optional("weight_decay", "1e-4"),
+        Argument::optional("mask", "all"),
+    ],
+    build: |args| {
+        let mut link = nadamw(args.hyper("learning_rate")?);
+        link.preconditioner.read(args)?;
+        args.set_hyper("weight_decay", &mut link.weight_decay)?;
+        if let Some(mask) = args.leaves("mask")? {
+            link = link.mask(mask);
+        }
+        Ok(Link::both(link))
+    },
+    ..ENTRY
+};
+
 /// Adam with decoupled weight decay. Built by [`adamw`].
 #[derive(Clone, Debug)]
 pub struct Adamw {
@@ -64,6 +90,18 @@ pub fn adamw(learning_rate: impl Into<Hyper>) -> Adamw {
         preconditioner: scale_by_adam(),
         weight_decay: 1e-4.into(),
         mask: Leaves::All,
+    }
+}
+
+/// [`adamw`] whose average of the gradients looks one step ahead: `adamw(learning_rate).nesterov(true)`.
+///
+/// # Reference
+/// Dozat, 2016, ICLR workshop; without its further factor b2, as in optax.
+pub fn nadamw(learning_rate: impl Into<Hyper>) -> Adamw {
+    let link = adamw(learning_rate);
+    Adamw {
+        preconditioner: link.preconditioner.nesterov(true),
+        ..link
     }
 }
 

@@ -20,6 +20,8 @@ pub(crate) const ENTRY: Entry = Entry {
         Argument::required("learning_rate"),
         Argument::optional("b1", "0.9"),
         Argument::optional("b2", "0.99"),
+        Argument::optional("mode", "hard"),
+        Argument::optional("smooth_beta", "1"),
         Argument::optional("weight_decay", "1e-3"),
         Argument::optional("mask", "all"),
     ],
@@ -71,6 +73,13 @@ impl Lion {
         b1 in direction;
         /// The decay of the momentum.
         b2 in direction;
+    }
+
+    /// Replaces the direction: `lion(1e-4).direction(scale_by_lion().mode(LionMode::Smooth))`.
+    #[must_use]
+    pub fn direction(mut self, direction: ScaleByLion) -> Self {
+        self.direction = direction;
+        self
     }
 
     /// The leaves that decay; all unless set.

@@ -21,8 +21,8 @@ pub use clip::{Clip, clip};
 pub use identity::{Identity, identity};
 pub use power::{Power, power};
 pub use reciprocal::{Reciprocal, reciprocal};
-pub use scale::{Scale, scale};
-pub use sign::{Sign, sign};
+pub use scale::{Scale, scale, scale_by_schedule};
+pub use sign::{Sign, scale_by_sign, sign};
 pub use sqrt::{Sqrt, sqrt};
 pub use square::{Square, square};
 pub use tanh::{Tanh, tanh};
@@ -39,7 +39,9 @@ pub(crate) const ENTRIES: &[Entry] = &[
     power::ENTRY,
     reciprocal::ENTRY,
     scale::ENTRY,
+    scale::SCALE_BY_SCHEDULE,
     sign::ENTRY,
+    sign::SCALE_BY_SIGN,
     sqrt::ENTRY,
     square::ENTRY,
     tanh::ENTRY,

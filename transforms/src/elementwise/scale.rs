@@ -16,6 +16,14 @@ pub(crate) const ENTRY: Entry = Entry {
     build: |args| Ok(Link::both(scale(args.hyper("step_size")?))),
 };
 
+/// The same under optax's name for a factor that changes with the step.
+pub(crate) const SCALE_BY_SCHEDULE: Entry = Entry {
+    name: "scale_by_schedule",
+    arguments: &[Argument::required("step_size_fn")],
+    build: |args| Ok(Link::both(scale_by_schedule(args.hyper("step_size_fn")?))),
+    ..ENTRY
+};
+
 /// The gradients times a number. Built by [`scale`].
 #[derive(Clone, Debug)]
 pub struct Scale {
@@ -37,6 +45,11 @@ pub fn scale(step_size: impl Into<Hyper>) -> Scale {
     Scale {
         step_size: step_size.into(),
     }
+}
+
+/// [`scale`] under optax's name for a factor that changes with the step. The first update sees `step_size_fn(0)`.
+pub fn scale_by_schedule(step_size_fn: impl Into<Hyper>) -> Scale {
+    scale(step_size_fn)
 }
 
 impl<In: Axis> Transform<In> for Scale {

@@ -15,6 +15,13 @@ pub(crate) const ENTRY: Entry = Entry {
     build: |_| Ok(Link::both(sign())),
 };
 
+/// The same under optax's name.
+pub(crate) const SCALE_BY_SIGN: Entry = Entry {
+    name: "scale_by_sign",
+    build: |_| Ok(Link::both(scale_by_sign())),
+    ..ENTRY
+};
+
 /// The sign of each element. Built by [`sign()`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sign;
@@ -34,6 +41,11 @@ pub struct Sign;
 /// ```
 pub fn sign() -> Sign {
     Sign
+}
+
+/// [`sign()`] under optax's name.
+pub fn scale_by_sign() -> Sign {
+    sign()
 }
 
 impl<In: Axis> Transform<In> for Sign {

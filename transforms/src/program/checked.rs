@@ -193,6 +193,14 @@ fn check_operands(program: &Program, op: Op) -> Result<(), &'static str> {
             ty(a).extent == ExtentKind::Leaf,
             "reduces over elements of a value that has none",
         ),
+        Op::AlongAxes(_, _, a) => (
+            !ty(a).extent.has_pairs(),
+            "reduces along axes a value for pairs of examples",
+        ),
+        Op::Product3(a, b, c) => (
+            [a, b, c].iter().all(|id| !ty(*id).extent.has_pairs()),
+            "multiplies matrices of pairs of examples",
+        ),
         Op::OverLeaves(_, a) => (
             matches!(ty(a).extent, ExtentKind::PerLeaf | ExtentKind::LeafPairs),
             "reduces over leaves a value that is not for each leaf",

@@ -115,6 +115,8 @@ impl Program {
             Op::OverExamples(r, a) => format!("{r} {}", o(a)),
             Op::OverElements(r, a) => format!("{}_P {}", fold(r), o(a)),
             Op::OverLeaves(r, a) => format!("{}_leaves {}", fold(r), o(a)),
+            Op::AlongAxes(r, axes, a) => format!("{}_along({axes}) {}", fold(r), o(a)),
+            Op::Product3(a, b, c) => format!("product3 {} {} {}", o(a), o(b), o(c)),
             Op::Gram(a) => format!("gram {}", o(a)),
             Op::PairProduct(a, b) => format!("pair_product {} {}", o(a), o(b)),
             Op::OverPairs(r, a) => format!("{}_pairs {}", fold(r), o(a)),

@@ -225,6 +225,11 @@ pub(super) fn infer(program: &Program, op: Op) -> ValueType {
         Op::OverElements(_, a) => number(ty(a).axis, PerLeaf),
         Op::OverLeaves(_, a) if ty(a).extent.has_pairs() => number(ty(a).axis, Pairs),
         Op::OverLeaves(_, a) => number(ty(a).axis, Global),
+        Op::AlongAxes(_, _, a) => number(ty(a).axis, Leaf),
+        Op::Product3(..) => ValueType {
+            extent: Leaf,
+            ..join(false)
+        },
         Op::Gram(_) => number(PerExample, LeafPairs),
         Op::PairProduct(..) => join(false),
         Op::OverPairs(_, a) => number(ty(a).axis, unpaired(ty(a).extent)),

@@ -81,6 +81,7 @@ fn evaluate(op: Op, values: &[Option<Vec<f64>>], inputs: &HostInputs<'_>) -> Opt
         Op::Grads | Op::Params | Op::Extra(_) | Op::State(_) | Op::OverExamples(..) => None,
         Op::OverElements(..) | Op::Gram(_) | Op::OverPairs(..) => None,
         Op::PairProduct(..) | Op::Transpose(_) => None,
+        Op::AlongAxes(..) | Op::Product3(..) => None,
         Op::Step => Some(vec![inputs.step as f64]),
         Op::BatchSize => Some(vec![inputs.batch as f64]),
         Op::LeafSize => Some(per_leaf(inputs.leaf_sizes.iter().map(|&n| n as f64))),
@@ -156,6 +157,7 @@ impl Program {
                 Op::OverExamples(..) | Op::OverElements(..) => false,
                 Op::Gram(_) | Op::OverPairs(..) => false,
                 Op::PairProduct(..) | Op::Transpose(_) => false,
+                Op::AlongAxes(..) | Op::Product3(..) => false,
                 op => op.operands().all(|id| known[id.index()]),
             });
         }

@@ -19,6 +19,7 @@
 //! exact whatever the dtype of the parameters. A slot over all leaves that is set to such a value, and was before, is
 //! [of the host](Program::host_slots) too: so a counter is, and what a link does at every k-th step only, it does only then.
 
+mod axes;
 mod checked;
 mod display;
 mod graph;
@@ -31,6 +32,7 @@ mod scope;
 
 use serde::{Deserialize, Serialize};
 
+pub use axes::Axes;
 pub(crate) use graph::Graph;
 pub use host::{HostInputs, HostScalars};
 pub use number::Number;

@@ -9,10 +9,16 @@ use crate::hyper::{Domain, Hyper};
 use crate::leaves::Leaves;
 
 impl Graph {
+    /// `"ema.decay"`.
+    pub(crate) fn name_of(&self, field: &str) -> String {
+        let link = self.scope.links.last().map_or("chain", String::as_str);
+        format!("{link}.{field}")
+    }
+
     /// `"ema.decay"`, and `"ema_2.decay"` for the next one.
     fn unique(&self, field: &str, taken: impl Fn(&str) -> bool) -> String {
         let link = self.scope.links.last().map_or("chain", String::as_str);
-        let first = format!("{link}.{field}");
+        let first = self.name_of(field);
         if !taken(&first) {
             return first;
         }

@@ -3,7 +3,7 @@
 use num_traits::Float;
 use serde::{Deserialize, Serialize};
 
-use super::{ExtraId, HyperId, NodeId, Number, SelectorId, SlotId};
+use super::{Axes, ExtraId, HyperId, NodeId, Number, SelectorId, SlotId};
 
 /// What a node computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -50,6 +50,13 @@ pub enum Op {
     OverElements(Fold, NodeId),
     /// A reduction over all leaves.
     OverLeaves(Fold, NodeId),
+    /// A reduction along axes of the leaf, whose value is given to every element again: each element gets the fold over all
+    /// elements that differ from it along these axes only, itself included. A number for the leaf is read as one for each
+    /// element, so that the sum of 1 counts them.
+    AlongAxes(Fold, Axes, NodeId),
+    /// A product of three matrices, `a b^T c`, of the shape of the leaf. The leaf is read as a matrix: the first axis is its rows,
+    /// all others together its columns; a leaf with fewer than two axes is one row.
+    Product3(NodeId, NodeId, NodeId),
     /// The products of the examples with each other in each leaf, `[B, P] -> [B, B]`: at `[b, c]` the sum over the elements of
     /// `a[b] * a[c]`.
     Gram(NodeId),
@@ -81,6 +88,7 @@ impl Op {
             | Self::OverExamples(_, a)
             | Self::OverElements(_, a)
             | Self::OverLeaves(_, a)
+            | Self::AlongAxes(_, _, a)
             | Self::Gram(a)
             | Self::OverPairs(_, a)
             | Self::Transpose(a) => (Some(a), None, None),
@@ -88,7 +96,7 @@ impl Op {
             | Self::Compare(_, a, b)
             | Self::And(a, b)
             | Self::PairProduct(a, b) => (Some(a), Some(b), None),
-            Self::Select(a, b, c) => (Some(a), Some(b), Some(c)),
+            Self::Select(a, b, c) | Self::Product3(a, b, c) => (Some(a), Some(b), Some(c)),
         };
         [a, b, c].into_iter().flatten()
     }
@@ -107,6 +115,8 @@ impl Op {
             Self::OverExamples(f, a) => Self::OverExamples(f, r(a)),
             Self::OverElements(f, a) => Self::OverElements(f, r(a)),
             Self::OverLeaves(f, a) => Self::OverLeaves(f, r(a)),
+            Self::AlongAxes(f, axes, a) => Self::AlongAxes(f, axes, r(a)),
+            Self::Product3(a, b, c) => Self::Product3(r(a), r(b), r(c)),
             Self::Gram(a) => Self::Gram(r(a)),
             Self::PairProduct(a, b) => Self::PairProduct(r(a), r(b)),
             Self::OverPairs(f, a) => Self::OverPairs(f, r(a)),

@@ -15,7 +15,7 @@ fn fold<T: Float>(fold: Fold, values: impl Iterator<Item = T>) -> T {
 }
 
 /// In blocks, so that a long f32 sum stays right: the error grows with the square root of the length, not with it.
-fn in_blocks<T: Element>(f: Fold, values: &[T]) -> T {
+pub(super) fn in_blocks<T: Element>(f: Fold, values: &[T]) -> T {
     let blocks = |values: &[T]| -> Vec<T> {
         let blocks = values.chunks(1024);
         blocks.map(|block| fold(f, block.iter().copied())).collect()

@@ -2,6 +2,7 @@
 
 use ndarray::{Array2, Zip};
 
+use super::axes::{along_axes, product3};
 use super::fold::{gram, over_columns, over_leaves, pair_product};
 use super::{Element, Reference, expand, from_f64, reduce, to_f64};
 use crate::axis::AxisKind;
@@ -180,6 +181,23 @@ impl<T: Element> Reference<T> {
                 Cell::Number(reduce::over_examples(reduction, &rows))
             }
             Op::OverElements(fold, a) => Cell::Number(over_columns(fold, number(a), size)),
+            Op::AlongAxes(fold, axes, a) => {
+                let x = expand(number(a), number(a).nrows(), size);
+                let shape = self.tree.leaves().get(leaf);
+                let shape = shape.map_or(&[][..], |leaf| &leaf.shape);
+                Cell::Number(along_axes(fold, &axes.of(shape), &x, shape))
+            }
+            Op::Product3(a, b, c) => {
+                let [a, b, c] = [a, b, c].map(number);
+                let rows = a.nrows().max(b.nrows()).max(c.nrows());
+                let [a, b, c] = [a, b, c].map(|x| expand(x, rows, size));
+                let shape = self.tree.leaves().get(leaf);
+                let rows = match shape.map_or(&[][..], |leaf| &leaf.shape) {
+                    [first, _, ..] => *first,
+                    _ => 1,
+                };
+                Cell::Number(product3(&a, &b, &c, rows))
+            }
             Op::Gram(a) => Cell::Number(gram(&expand(number(a), batch, size))),
             Op::PairProduct(a, b) => Cell::Number(pair_product(number(a), number(b), batch)),
             Op::OverPairs(fold, a) => Cell::Number(over_columns(fold, number(a), batch)),

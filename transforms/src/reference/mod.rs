@@ -4,6 +4,7 @@
 //! for pairs of examples one of `[B or 1, B]`, so each kind of value is a matrix and broadcasting is that of `ndarray`. Other
 //! executors are tested against it.
 
+mod axes;
 mod fold;
 mod interpret;
 mod reduce;

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Schedule;
+use super::{Curve, Schedule, finite};
+use crate::error::Error;
 
 fn one() -> f64 {
     1.0
@@ -58,12 +59,35 @@ impl CosineDecaySchedule {
         let wave = 0.5 * (1.0 + (std::f64::consts::PI * t).cos());
         self.init_value * ((1.0 - self.alpha) * wave.powf(self.exponent) + self.alpha)
     }
+}
 
-    pub(super) fn arguments(&self) -> Vec<(&'static str, f64)> {
-        vec![
-            ("init_value", self.init_value),
-            ("alpha", self.alpha),
-            ("exponent", self.exponent),
-        ]
+impl Curve for CosineDecaySchedule {
+    fn value(&self, step: u64) -> f64 {
+        self.value(step)
+    }
+
+    fn check(&self, name: &str) -> Result<(), Error> {
+        finite(
+            name,
+            &[
+                ("init_value", self.init_value),
+                ("alpha", self.alpha),
+                ("exponent", self.exponent),
+            ],
+        )
+    }
+
+    fn corners(&self) -> Vec<u64> {
+        vec![0, u64::MAX]
+    }
+}
+
+impl std::fmt::Display for CosineDecaySchedule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "cosine_decay({}, {} steps, alpha={}, exponent={})",
+            self.init_value, self.decay_steps, self.alpha, self.exponent
+        )
     }
 }

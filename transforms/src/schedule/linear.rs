@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Schedule;
+use super::{Curve, Schedule, finite};
+use crate::error::Error;
 
 /// The arguments of [`linear_schedule`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,11 +52,34 @@ impl LinearSchedule {
         let left = 1.0 - done as f64 / self.transition_steps as f64;
         (self.init_value - self.end_value) * left + self.end_value
     }
+}
 
-    pub(super) fn arguments(&self) -> Vec<(&'static str, f64)> {
-        vec![
-            ("init_value", self.init_value),
-            ("end_value", self.end_value),
-        ]
+impl Curve for LinearSchedule {
+    fn value(&self, step: u64) -> f64 {
+        self.value(step)
+    }
+
+    fn check(&self, name: &str) -> Result<(), Error> {
+        finite(
+            name,
+            &[
+                ("init_value", self.init_value),
+                ("end_value", self.end_value),
+            ],
+        )
+    }
+
+    fn corners(&self) -> Vec<u64> {
+        vec![0, u64::MAX]
+    }
+}
+
+impl std::fmt::Display for LinearSchedule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "linear({} -> {}, {} steps from {})",
+            self.init_value, self.end_value, self.transition_steps, self.transition_begin
+        )
     }
 }

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CosineDecaySchedule, LinearSchedule, Schedule};
+use super::{CosineDecaySchedule, Curve, LinearSchedule, Schedule, finite};
+use crate::error::Error;
 
 fn one() -> f64 {
     1.0
@@ -82,13 +83,41 @@ impl WarmupCosineDecaySchedule {
         }
         .value(step - self.warmup_steps)
     }
+}
 
-    pub(super) fn arguments(&self) -> Vec<(&'static str, f64)> {
-        vec![
-            ("init_value", self.init_value),
-            ("peak_value", self.peak_value),
-            ("end_value", self.end_value),
-            ("exponent", self.exponent),
-        ]
+impl Curve for WarmupCosineDecaySchedule {
+    fn value(&self, step: u64) -> f64 {
+        self.value(step)
+    }
+
+    fn check(&self, name: &str) -> Result<(), Error> {
+        finite(
+            name,
+            &[
+                ("init_value", self.init_value),
+                ("peak_value", self.peak_value),
+                ("end_value", self.end_value),
+                ("exponent", self.exponent),
+            ],
+        )
+    }
+
+    fn corners(&self) -> Vec<u64> {
+        vec![0, self.warmup_steps, u64::MAX]
+    }
+}
+
+impl std::fmt::Display for WarmupCosineDecaySchedule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "warmup_cosine_decay({} -> {} -> {}, warmup={}, decay={}, exponent={})",
+            self.init_value,
+            self.peak_value,
+            self.end_value,
+            self.warmup_steps,
+            self.decay_steps,
+            self.exponent
+        )
     }
 }

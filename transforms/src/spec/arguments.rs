@@ -137,7 +137,7 @@ impl<'a> Arguments<'a> {
         Ok(())
     }
 
-    /// A number that may be left out, and cannot be a schedule.
+    /// A number that cannot change with the step, which may be left out.
     ///
     /// # Errors
     /// If it is of another kind.
@@ -146,6 +146,17 @@ impl<'a> Arguments<'a> {
             None => Ok(None),
             Some(ArgumentValue::Number(x)) => Ok(Some(x.0)),
             Some(value) => Err(self.wrong(name, "a number", value)),
+        }
+    }
+
+    /// A list of whole numbers that may be left out.
+    ///
+    /// # Errors
+    /// If it is of another kind.
+    pub fn counts(&mut self, name: &'static str) -> Result<Option<Vec<u32>>, Error> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(value) => self.data(name, value, COUNTS).map(Some),
         }
     }
 
@@ -323,6 +334,7 @@ fn whole_numbers(value: Value) -> Value {
 
 const HYPER: &str = "a number or a schedule";
 const COUNT: &str = "a whole number that is not negative";
+const COUNTS: &str = "a list of whole numbers that are not negative";
 const LEAVES: &str = "a selection of leaves, such as {\"matching\": \"*.weight\"}";
 
 #[cfg(test)]

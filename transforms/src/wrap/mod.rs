@@ -17,7 +17,6 @@
 //! ```
 
 mod accumulate;
-mod apply_every;
 mod apply_if_finite;
 mod condition;
 mod conditionally_mask;
@@ -32,13 +31,11 @@ mod schedule_free;
 mod schedule_free_adamw;
 mod schedule_free_sgd;
 mod selective_transform;
-mod set_to_zero;
 mod skip_large_updates;
 mod skip_not_finite;
 mod stateless;
 
 pub use accumulate::{Accumulate, accumulate};
-pub use apply_every::{ApplyEvery, apply_every};
 pub use apply_if_finite::{ApplyIfFinite, apply_if_finite};
 pub use condition::{Condition, StepCondition, step_ge, step_lt, step_multiple_of};
 pub use conditionally_mask::{ConditionallyMask, conditionally_mask};
@@ -53,7 +50,6 @@ pub use schedule_free::{ScheduleFree, schedule_free, schedule_free_eval_params};
 pub use schedule_free_adamw::{ScheduleFreeAdamw, schedule_free_adamw};
 pub use schedule_free_sgd::{ScheduleFreeSgd, schedule_free_sgd};
 pub use selective_transform::{SelectiveTransform, selective_transform};
-pub use set_to_zero::{SetToZero, set_to_zero};
 pub use skip_large_updates::{SkipLargeUpdates, skip_large_updates};
 pub use skip_not_finite::{SkipNotFinite, skip_not_finite};
 pub use stateless::{Stateless, stateless};
@@ -62,7 +58,6 @@ use crate::spec::Entry;
 
 pub(crate) const ENTRIES: &[Entry] = &[
     accumulate::ENTRY,
-    apply_every::ENTRY,
     apply_if_finite::ENTRY,
     conditionally_mask::ENTRY,
     conditionally_transform::ENTRY,
@@ -76,7 +71,6 @@ pub(crate) const ENTRIES: &[Entry] = &[
     schedule_free_adamw::ENTRY,
     schedule_free_sgd::ENTRY,
     selective_transform::ENTRY,
-    set_to_zero::ENTRY,
     skip_large_updates::ENTRY,
     skip_not_finite::ENTRY,
 ];

@@ -2,14 +2,17 @@
 //!
 //! The oracle of a test is another algorithm, most often a plain f64 loop over the examples.
 
+mod axes;
 mod cases;
 mod custom;
 mod errors;
 mod golden;
 mod gram;
 mod laws;
+mod minimise;
 mod model;
 mod noise_scale;
+mod options;
 mod papers;
 mod program_data;
 mod random;

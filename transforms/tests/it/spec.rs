@@ -116,7 +116,7 @@ fn an_unknown_link_is_refused_with_the_nearest_name() {
 
 #[test]
 fn a_wrong_argument_is_refused() {
-    insta::assert_snapshot!(refused(r#"["mean", {"link": "ema", "decay": 0.9, "debiased": true}]"#), @"`ema` takes no argument `debiased`: it takes `debias`, `decay`, `nesterov`");
+    insta::assert_snapshot!(refused(r#"["mean", {"link": "ema", "decay": 0.9, "debiased": true}]"#), @"`ema` takes no argument `debiased`: it takes `debias`, `decay`, `init`, `nesterov`");
     insta::assert_snapshot!(refused(r#"[{"link": "mean", "ddof": 1}]"#), @"`mean` takes no argument `ddof`: it takes none");
     insta::assert_snapshot!(refused(r#"["mean", "ema"]"#), @"`ema` needs the argument `decay`, a number or a schedule");
     insta::assert_snapshot!(refused(r#"[{"link": "scale_per_example"}]"#), @"`scale_per_example` needs the argument `weights`, a text");
@@ -128,12 +128,12 @@ fn a_wrong_argument_is_refused() {
     insta::assert_snapshot!(refused(r#"[{"link": "clip_per_example", "max_norm": 1, "over": "layers"}]"#), @r#"the argument `over` of `clip_per_example` must be one of the words the link knows, but it is "layers" (it knows all, leaves, leaves_by_size)"#);
     insta::assert_snapshot!(refused(r#"[{"link": "scale_per_example", "weights": 3}]"#), @"the argument `weights` of `scale_per_example` must be a text, but it is 3");
     insta::assert_snapshot!(refused(r#"[{"link": "adamw", "learning_rate": 1, "mask": ["w"]}]"#), @r#"the argument `mask` of `adamw` must be a selection of leaves, such as {"matching": "*.weight"}, but it is a list of 1"#);
-    insta::assert_snapshot!(refused(r#"[{"link": "sgd", "learning_rate": {"schedule": "linear"}}]"#), @"the argument `learning_rate` of `sgd` must be a number or a schedule, but it is a table with schedule (unknown variant `linear`, expected one of `constant_schedule`, `linear_schedule`, `cosine_decay_schedule`, `warmup_cosine_decay_schedule`)");
+    insta::assert_snapshot!(refused(r#"[{"link": "sgd", "learning_rate": {"schedule": "linear"}}]"#), @"the argument `learning_rate` of `sgd` must be a number or a schedule, but it is a table with schedule (unknown variant `linear`, expected one of `constant_schedule`, `linear_schedule`, `polynomial_schedule`, `exponential_decay`, `cosine_decay_schedule`, `warmup_constant_schedule`, `warmup_cosine_decay_schedule`, `warmup_exponential_decay_schedule`, `linear_onecycle_schedule`, `cosine_onecycle_schedule`, `piecewise_constant_schedule`, `piecewise_interpolate_schedule`, `sgdr_schedule`, `join_schedules`)");
 }
 
 #[test]
 fn a_misspelled_argument_is_named_before_the_one_that_is_missing_for_it() {
-    insta::assert_snapshot!(refused(r#"["mean", {"link": "ema", "deacy": 0.9}]"#), @"`ema` takes no argument `deacy`: it takes `decay`, `debias`, `nesterov`");
+    insta::assert_snapshot!(refused(r#"["mean", {"link": "ema", "deacy": 0.9}]"#), @"`ema` takes no argument `deacy`: it takes `decay`, `debias`, `nesterov`, `init`");
 }
 
 #[test]

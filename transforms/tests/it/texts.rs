@@ -8,13 +8,20 @@ use pergrad_transforms::spec::Catalogue;
 use pergrad_transforms::update_trace::{UpdateTrace, round};
 
 fn text(chain: &impl Transform<pergrad_transforms::PerExample>) -> String {
-    let trace = UpdateTrace::per_example(chain)
+    let mut trace = UpdateTrace::per_example(chain)
         .unwrap()
         .leaf("w", [2], [1.0, -2.0])
-        .leaf("b", [], [0.5])
-        .step([("w", vec![1.0, 2.0, 3.0, -4.0]), ("b", vec![0.5, 0.25])])
-        .step([("w", vec![2.0, 0.0, 2.0, 1.0]), ("b", vec![-1.0, 1.0])])
-        .step([("w", vec![-4.0, -3.0, -2.0, 5.0]), ("b", vec![0.0, 0.0])]);
+        .leaf("b", [], [0.5]);
+    let reads_loss = trace.program().extras().iter().any(|e| e.name == "loss");
+    for (w, b, loss) in [
+        ([1.0, 2.0, 3.0, -4.0], [0.5, 0.25], 3.0),
+        ([2.0, 0.0, 2.0, 1.0], [-1.0, 1.0], 2.0),
+        ([-4.0, -3.0, -2.0, 5.0], [0.0, 0.0], 2.5),
+    ] {
+        let grads = [("w", w.to_vec()), ("b", b.to_vec())];
+        let extras = reads_loss.then(|| ("loss", vec![loss]));
+        trace = trace.step_with(grads, extras);
+    }
     format!("{}\n{}", trace.program(), trace.on_reference().unwrap())
 }
 
@@ -31,8 +38,46 @@ mod aliases {
     use super::*;
 
     alias_texts! {
+        acprop_text: acprop(0.1);
+        adabelief_text: adabelief(0.1);
+        adadelta_text: adadelta();
+        adafactor_text: adafactor().learning_rate(0.1);
+        adagrad_text: adagrad(0.1);
+        adagrad_with_second_moment_text: adagrad_with_second_moment(0.1, square().then(mean()));
+        amsgrad_with_second_moment_text: amsgrad_with_second_moment(0.1, square().then(mean()));
+        rmsprop_with_second_moment_text: rmsprop_with_second_moment(0.1, square().then(mean()));
+        sophia_with_curvature_text: sophia_with_curvature(0.1, square().then(mean()));
+        adamax_text: adamax(0.1);
+        adamaxw_text: adamaxw(0.1);
+        adan_text: adan(0.1);
+        ademamix_text: ademamix(0.1);
+        adopt_text: adopt(0.1);
+        amsgrad_text: amsgrad(0.1);
+        cocob_text: cocob();
+        dadapt_adamw_text: dadapt_adamw().estim_lr0(0.1);
+        dog_text: dog().init_value(0.1);
+        dowg_text: dowg();
+        fromage_text: fromage(0.1);
+        lamb_text: lamb(0.1).weight_decay(0.01);
+        lars_text: lars(0.1);
+        madgrad_text: madgrad(0.1);
+        momo_text: momo();
+        momo_adam_text: momo_adam();
+        muon_text: muon(0.1);
+        nadamw_text: nadamw(0.1);
+        novograd_text: novograd(0.1);
+        optimistic_adam_v2_text: optimistic_adam_v2(0.1);
+        optimistic_gradient_descent_text: optimistic_gradient_descent(0.1);
+        polyak_sgd_text: polyak_sgd();
+        prodigy_text: prodigy().estim_lr0(0.1);
+        radam_text: radam(0.1);
+        rmsprop_text: rmsprop(0.1).momentum(0.9);
+        rprop_text: rprop(0.1);
+        simplified_ademamix_text: simplified_ademamix(0.1);
+        sm3_text: sm3(0.1);
+        yogi_text: yogi(0.1);
         adam_text: adam(0.1);
-        nadam_text: adam(0.1).nesterov(true);
+        nadam_text: nadam(0.1);
         adamw_text: adamw(0.1).weight_decay(0.01).mask(Leaves::RankAtLeast(1));
         adam_interpolation_text: adam_interpolation(0.1, 0.5, 0.25);
         adam_with_second_moment_text: adam_with_second_moment(0.1, square().then(max()));

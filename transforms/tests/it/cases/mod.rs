@@ -3,4 +3,5 @@
 mod batch_axis;
 mod definitions;
 mod guards;
+mod optax;
 mod zeros_and_nans;

@@ -57,6 +57,33 @@ fn every_constructor_refuses_what_makes_no_sense() {
     assert_allowed("ratio.eps", |x| ratio(mean(), variance(0), x), NOT_NEGATIVE);
     assert_allowed("ema.decay", |x| mean().then(ema(x)), DECAY);
     assert_allowed("ema.decay", |x| mean().then(ema(x).debias(false)), DECAY);
+    assert_allowed(
+        "bias_correction.decay",
+        |x| mean().then(bias_correction(x)),
+        DECAY,
+    );
+    assert_allowed(
+        "clip_by_block_rms.threshold",
+        |x| mean().then(clip_by_block_rms(x)),
+        BOUND,
+    );
+    assert_allowed(
+        "adaptive_grad_clip.clipping",
+        |x| mean().then(adaptive_grad_clip(x)),
+        BOUND,
+    );
+    assert_allowed("b2", |x| amsgrad(0.1).b2(x), DECAY);
+    assert_allowed("rho", |x| adadelta().rho(x), DECAY);
+    assert_allowed("momentum", |x| rmsprop(0.1).momentum(x), SHARE);
+    assert_allowed("eps", |x| adagrad(0.1).eps(x), NOT_NEGATIVE);
+    assert_allowed("max_step_size", |x| rprop(0.1).max_step_size(x), BOUND);
+    assert_allowed("f_min", |x| polyak_sgd().f_min(x), FINITE);
+    assert_allowed(
+        "running_sum.init",
+        |x| mean().then(running_sum().init(x)),
+        FINITE,
+    );
+    assert_allowed("ema.init", |x| mean().then(ema(0.9).init(x)), FINITE);
     assert_allowed("trace.decay", |x| mean().then(trace(x)), SHARE);
     assert_allowed(
         "clip_by_global_norm.max_norm",

@@ -35,7 +35,7 @@ pub(super) fn steps(
         .collect()
 }
 
-/// Adds the named inputs that the program reads.
+/// Adds the weights, and the loss, that the program reads.
 fn with_extras(
     program: &Program,
     mut input: StepInput,
@@ -43,12 +43,12 @@ fn with_extras(
     random: &mut Random,
 ) -> StepInput {
     for extra in program.extras() {
-        let numbers = match extra.axis {
+        let count = match extra.axis {
             AxisKind::PerExample => examples,
             AxisKind::Aggregated => 1,
         };
-        let weights = (0..numbers).map(|_| random.uniform()).collect();
-        input.extras.insert(extra.name.clone(), weights);
+        let numbers = (0..count).map(|_| random.uniform()).collect();
+        input.extras.insert(extra.name.clone(), numbers);
     }
     input
 }
@@ -62,9 +62,11 @@ pub(super) fn reorder(input: &StepInput, order: &[usize]) -> StepInput {
         let parts = order.iter().map(|&b| &old[b * rows..(b + 1) * rows]);
         grads.values = parts.flatten().copied().collect();
     }
-    let per_example = |extra: &&mut Vec<f64>| extra.len() == order.len();
-    for extra in out.extras.values_mut().filter(per_example) {
+    for extra in out.extras.values_mut() {
         let old = extra.clone();
+        if old.len() != order.len() {
+            continue; // one number, such as the loss
+        }
         *extra = order.iter().map(|&b| old[b]).collect();
     }
     out

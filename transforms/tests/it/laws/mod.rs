@@ -2,9 +2,11 @@
 
 mod chains;
 mod data;
+mod expansions;
 mod optimizer_values;
 mod reductions;
 mod samples;
+mod shelf;
 mod values;
 mod whole_catalogue;
 mod wrapper_values;

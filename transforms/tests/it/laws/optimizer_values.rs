@@ -44,6 +44,40 @@ pub(super) fn aggregated() {
     );
 }
 
+/// Links that optimizers are made of.
+pub(super) fn parts() {
+    assert_steps(
+        r#""mean" | {"link": "apply_every", "k": 2}"#,
+        [[0.0, 0.0], [2.9, -0.8]],
+    );
+    assert_steps(
+        r#""mean" | {"link": "bias_correction", "decay": 0.9}"#,
+        [[30.0, -10.0], [-0.1 / 0.19, 0.2 / 0.19]],
+    );
+    assert_steps(r#""mean" | "running_sum""#, [[3.0, -1.0], [2.9, -0.8]]);
+    assert_steps(r#""mean" | "running_max""#, [[3.0, 0.0], [3.0, 0.2]]);
+    let (root, small) = (10_f64.sqrt(), 0.05_f64.sqrt());
+    assert_steps(
+        r#""mean" | "normalize""#,
+        [[3.0 / root, -1.0 / root], [-0.1 / small, 0.2 / small]],
+    );
+    assert_steps(r#""mean" | "set_to_zero""#, [[0.0, 0.0], [0.0, 0.0]]);
+    // The average begins with 1, which nothing takes out.
+    assert_steps(
+        r#""mean" | {"link": "ema", "decay": 0.9, "debias": false, "init": 1}"#,
+        [[1.2, 0.8], [1.07, 0.74]],
+    );
+    // A vector is one row, so X X^T X is X times its squared norm, which is 1.
+    let orthogonal = |x: f64| (3.4445 - 4.775 + 2.0315) * x;
+    assert_steps(
+        r#""mean" | {"link": "scale_by_muon", "ns_steps": 1, "beta": 0, "eps": 0}"#,
+        [
+            [orthogonal(3.0 / root), orthogonal(-1.0 / root)],
+            [orthogonal(-0.1 / small), orthogonal(0.2 / small)],
+        ],
+    );
+}
+
 /// Options of the links above.
 pub(super) fn options() {
     let (g, g2, m) = ([3.0, -1.0], [-0.1, 0.2], [0.26, -0.07]);
@@ -159,6 +193,40 @@ pub(super) fn optimizers() {
     assert_steps(
         r#"{"link": "micro_sign_sgd", "learning_rate": 0.1}"#,
         [[-0.01, 0.0], [-0.009 + 0.01 / 3.0, -0.01 / 3.0]],
+    );
+    // The mean of the squares is [41/3, 17/3], then [0.03, 0.12].
+    let (g, g2) = ([3.0, -1.0], [-0.1, 0.2]);
+    let (q, q2): ([f64; 2], [f64; 2]) = ([41.0 / 3.0, 17.0 / 3.0], [0.03_f64, 0.12]);
+    let step = |g: [f64; 2], root: [f64; 2]| [0, 1].map(|p| -0.1 * g[p] / root[p]);
+    assert_steps(
+        r#"{"link": "rmsprop_with_second_moment", "learning_rate": 0.1, "statistic": ["square", "mean"], "eps": 0}"#,
+        [
+            step(g, q.map(|q| (0.1 * q).sqrt())),
+            step(g2, [0, 1].map(|p| (0.09 * q[p] + 0.1 * q2[p]).sqrt())),
+        ],
+    );
+    assert_steps(
+        r#"{"link": "adagrad_with_second_moment", "learning_rate": 0.1, "statistic": ["square", "mean"], "eps": 0}"#,
+        [
+            step(g, q.map(|q| (0.1 + q).sqrt())),
+            step(g2, [0, 1].map(|p| (0.1 + q[p] + q2[p]).sqrt())),
+        ],
+    );
+    let m = [0.26 / 0.19, -0.07 / 0.19];
+    assert_steps(
+        r#"{"link": "amsgrad_with_second_moment", "learning_rate": 0.1, "statistic": ["square", "mean"], "eps": 0}"#,
+        [step(g, q.map(f64::sqrt)), step(m, q.map(f64::sqrt))],
+    );
+    // The first curvature is 0, so the clip decides; the second is a hundredth of the mean of the squares.
+    assert_steps(
+        r#"{"link": "sophia_with_curvature", "learning_rate": 0.1, "statistic": ["square", "mean"], "b1": 0.9, "gamma": 1, "clip_threshold": 15, "weight_decay": 0.5}"#,
+        [
+            [-1.5 - 0.1, 1.5 + 0.05],
+            [
+                -0.1 * (m[0] / (0.01 * q[0])) - 0.1,
+                -0.1 * (m[1] / (0.01 * q[1])) + 0.05,
+            ],
+        ],
     );
     assert_steps(
         r#"{"link": "sgd", "learning_rate": 0.1}"#,

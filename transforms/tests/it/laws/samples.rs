@@ -1,7 +1,11 @@
 //! Sample arguments for every link of the catalogue, and where it may stand.
 
+use std::sync::LazyLock;
+
 use pergrad_transforms::Program;
 use pergrad_transforms::spec::{Catalogue, ChainSpec, LinkSpec};
+
+use super::shelf;
 
 /// Where a link may stand, written down by hand: the oracle of the run-time checker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +24,18 @@ pub(super) enum Stands {
 use Stands::{After, Anywhere, Before, Reduces, ReducesOrAfter};
 
 /// Links as JSON.
-pub(super) const SAMPLES: &[(Stands, &str)] = &[
+pub(super) static SAMPLES: LazyLock<Vec<(Stands, &str)>> = LazyLock::new(|| {
+    let all = |stands: Stands| move |json: &&'static str| (stands, *json);
+    let mut samples = HAND_PICKED.to_vec();
+    samples.extend(shelf::ANYWHERE.iter().map(all(Anywhere)));
+    samples.extend(shelf::AFTER.iter().map(all(After)));
+    samples.extend(shelf::REDUCES.iter().map(all(Reduces)));
+    let optimizers = shelf::OPTIMIZERS.iter().map(|(json, _)| json);
+    samples.extend(optimizers.map(all(ReducesOrAfter)));
+    samples
+});
+
+const HAND_PICKED: &[(Stands, &str)] = &[
     (Anywhere, r#""abs""#),
     (Anywhere, r#"{"link": "add_scalar", "value": 0.5}"#),
     (Anywhere, r#"{"link": "at_least", "bound": 0.25}"#),
@@ -192,7 +207,6 @@ pub(super) const SAMPLES: &[(Stands, &str)] = &[
         After,
         r#"{"link": "accumulate", "links": [{"link": "trace", "decay": 0.9}, {"link": "scale_by_learning_rate", "learning_rate": {"schedule": "linear_schedule", "init_value": 1, "end_value": 0, "transition_steps": 4}}], "every_k": {"schedule": "linear_schedule", "init_value": 1, "end_value": 3, "transition_steps": 2}, "use_grad_mean": false, "skip_not_finite": true, "skip_larger_than": 100}"#,
     ),
-    (After, r#"{"link": "apply_every", "k": 2}"#),
     (
         After,
         r#"{"link": "apply_if_finite", "links": [{"link": "sgd", "momentum": 0.9, "learning_rate": {"schedule": "linear_schedule", "init_value": 1, "end_value": 0, "transition_steps": 4}}], "max_consecutive_errors": 2}"#,
@@ -265,7 +279,6 @@ pub(super) const SAMPLES: &[(Stands, &str)] = &[
         Anywhere,
         r#"{"link": "selective_transform", "links": "sign", "freeze_mask": {"matching": "v*"}}"#,
     ),
-    (Anywhere, r#""set_to_zero""#),
     (
         After,
         r#"{"link": "skip_large_updates", "links": [{"link": "trace", "decay": 0.9}], "max_squared_norm": 100}"#,
@@ -288,7 +301,7 @@ pub(super) fn build(spec: &ChainSpec) -> Program {
 /// Each sample at each place: before a mean, as the reduction, after a mean.
 pub(super) fn chains() -> Vec<(ChainSpec, Program)> {
     let mut chains = Vec::new();
-    for (stands, json) in SAMPLES {
+    for (stands, json) in SAMPLES.iter() {
         let (mean, link) = (LinkSpec::new("mean"), link(json));
         if matches!(stands, Anywhere | Before) {
             chains.push([link.clone(), mean.clone()].to_vec());
@@ -319,7 +332,7 @@ fn every_entry_of_the_catalogue_has_a_sample() {
 #[test]
 fn every_entry_asks_for_the_arguments_it_declares() {
     let catalogue = Catalogue::standard();
-    for (_, json) in SAMPLES {
+    for (_, json) in SAMPLES.iter() {
         let spec = link(json).with("no_such_argument", 1.0);
         let error = catalogue.link(&spec).unwrap_err();
         let entry = catalogue.get(&spec.link).unwrap();
@@ -337,7 +350,7 @@ fn every_entry_asks_for_the_arguments_it_declares() {
 #[test]
 fn every_required_argument_is_missed() {
     let catalogue = Catalogue::standard();
-    for (_, json) in SAMPLES {
+    for (_, json) in SAMPLES.iter() {
         let full = link(json);
         for argument in catalogue.get(&full.link).unwrap().arguments {
             let mut spec = full.clone();
@@ -347,6 +360,35 @@ fn every_required_argument_is_missed() {
                 argument.default.is_some(),
                 "{spec}"
             );
+        }
+    }
+}
+
+/// A number that is none makes no sense anywhere.
+#[test]
+fn no_argument_may_be_nan() {
+    let catalogue = Catalogue::standard();
+    for (stands, json) in SAMPLES.iter() {
+        let full = link(json);
+        for argument in catalogue.get(&full.link).unwrap().arguments {
+            let is_number = |text: &str| text.parse::<f64>().is_ok();
+            let given = full.arguments.get(argument.name);
+            let number = given.is_some_and(|given| is_number(&given.to_string()))
+                || given.is_none() && argument.default.is_some_and(is_number);
+            if !number {
+                continue;
+            }
+            let bad = full.clone().with(argument.name, f64::NAN);
+            let mut links = vec![bad.clone()];
+            if matches!(stands, Anywhere | Before | After) {
+                links.insert(usize::from(*stands == Before), LinkSpec::new("mean"));
+            }
+            let refused = catalogue
+                .build(&ChainSpec { links })
+                .and_then(|chain| chain.optimizer_program());
+            // What is not read, such as the factor of a mode that is off, is not checked either.
+            let unread = argument.name == "smooth_beta";
+            assert!(refused.is_err() || unread, "{bad}");
         }
     }
 }

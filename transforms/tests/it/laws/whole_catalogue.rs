@@ -5,11 +5,16 @@ use pergrad_transforms::spec::{ArgumentValue, Catalogue};
 use pergrad_transforms::{Program, State};
 
 use super::data;
-use super::samples::{build, chains};
+use super::samples::{build, chains, link};
+use super::shelf::OPTIMIZERS;
 use crate::model::{reference, steps};
 use crate::tolerance::{Tolerated, assert_close};
 
-fn assert_outputs<T: Tolerated>(got: &[StepOutput], expected: &[StepOutput], what: &str) {
+pub(super) fn assert_outputs<T: Tolerated>(
+    got: &[StepOutput],
+    expected: &[StepOutput],
+    what: &str,
+) {
     assert_eq!(got.len(), expected.len());
     for (got, expected) in got.iter().zip(expected) {
         for (path, update) in &expected.updates {
@@ -71,6 +76,31 @@ fn zeros_in_give_finite_numbers_out() {
                 let updates = output.updates.values().flat_map(|u| &u.values);
                 let mut all = updates.chain(output.metrics.values().flatten());
                 assert!(all.all(|x| x.is_finite()), "{spec}: {output:?}");
+            }
+        }
+    }
+    check::<f32>();
+    check::<f64>();
+}
+
+/// optax#1754, #1784, #1789: no update without a gradient, at any step.
+#[test]
+fn case_02_zero_gradients_leave_zero_parameters_at_zero_in_every_optimizer() {
+    fn check<T: Tolerated>() {
+        for (json, _) in OPTIMIZERS {
+            if json.contains("yogi") {
+                continue; // its averages do not begin with 0: small updates, finite and fading
+            }
+            let spec = [link(json)].into_iter().collect();
+            let program = build(&spec);
+            let mut inputs = data::steps(&program, 4, 5, 3);
+            for input in &mut inputs {
+                let tensors = input.grads.values_mut().chain(input.params.values_mut());
+                tensors.for_each(|tensor| tensor.values.fill(0.0));
+            }
+            for output in steps::<T>(&program, &inputs) {
+                let mut updates = output.updates.values().flat_map(|u| &u.values);
+                assert!(updates.all(|x| *x == 0.0), "{spec}: {output:?}");
             }
         }
     }

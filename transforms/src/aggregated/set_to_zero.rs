@@ -1,4 +1,4 @@
-//! Zeros in place of the gradients.
+//! No update.
 
 use crate::axis::Axis;
 use crate::leaves::Leaves;
@@ -9,18 +9,24 @@ use crate::value::Value;
 
 pub(crate) const ENTRY: Entry = Entry {
     name: "set_to_zero",
-    family: Family::Wrapper,
+    family: Family::Aggregated,
     summary: "0",
     reference: "",
     arguments: &[],
     build: |_| Ok(Link::both(set_to_zero())),
 };
 
-/// Zeros in place of the gradients. Built by [`set_to_zero`].
+/// No update. Built by [`set_to_zero`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SetToZero;
 
-/// Gives zeros, whatever comes in, NaN and infinities too: a part of a [`partition`](crate::partition()) that is not trained.
+/// Gives zeros for every gradient: the parameters stay as they are. A part of a [`partition`](crate::partition()) that is not
+/// trained.
+///
+/// # Edge cases
+/// | gradient | result |
+/// |--|--|
+/// | NaN or infinite | 0 |
 ///
 /// # Example
 /// ```

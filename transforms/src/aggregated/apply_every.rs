@@ -10,7 +10,7 @@ use crate::value::Value;
 
 pub(crate) const ENTRY: Entry = Entry {
     name: "apply_every",
-    family: Family::Wrapper,
+    family: Family::Aggregated,
     summary: "at every k-th step the sum of the last k g, else 0",
     reference: "",
     arguments: &[Argument::optional("k", "1")],
