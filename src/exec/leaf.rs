@@ -5,6 +5,7 @@ use std::rc::Rc;
 use pergrad_transforms::ExtentKind;
 use pergrad_transforms::program::{Binary, NodeId, Op};
 
+use super::along;
 use super::cell::Cell;
 use super::deferred::Expression;
 use super::factored::Factors;
@@ -221,6 +222,18 @@ impl<'a> Leaf<'a> {
                 Cell::Number(reduce::over_elements(fold, ops::expand(x, shape)))
             }
             Op::Transpose(a) => Cell::Number(self.number(a).transpose()),
+            Op::AlongAxes(fold, axes, a) => {
+                let x = self.number(a);
+                let x = ops::expand(x.clone(), [x.dims()[0], inputs.sizes[self.leaf]]);
+                Cell::Number(along::fold(fold, axes, x, &inputs.shapes[self.leaf]))
+            }
+            Op::Product3(a, b, c) => {
+                let factors = [a, b, c].map(|id| self.number(id));
+                let rows = factors.iter().map(|x| x.dims()[0]).max().unwrap_or(1);
+                let size = inputs.sizes[self.leaf];
+                let factors = factors.map(|x| ops::expand(x, [rows, size]));
+                Cell::Number(along::product3(factors, &inputs.shapes[self.leaf]))
+            }
             Op::PairProduct(a, b) => {
                 let shape = [inputs.examples; 2];
                 let (x, y) = (self.number(a), self.number(b));

@@ -4,6 +4,7 @@
 //! kind of value is a rank-2 tensor and broadcasting is burn's own. The gradients of a leaf that came as factors stay
 //! [factored] as long as that is exact; then they are made in full, or [deferred] where that would be too large.
 
+mod along;
 mod cell;
 mod deferred;
 pub(crate) mod engine;

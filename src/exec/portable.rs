@@ -31,6 +31,8 @@ pub(crate) struct Inputs {
     pub(crate) settings: Settings,
     pub(crate) examples: usize,
     pub(crate) sizes: Vec<usize>,
+    /// For each leaf.
+    pub(crate) shapes: Vec<Vec<usize>>,
     /// For each slot, whether the host keeps it; those that are not listed it does not.
     pub(crate) of_host: Vec<bool>,
     /// For each selection, for each leaf.
