@@ -97,7 +97,7 @@ impl Tracer {
     /// How many elements a fold along axes of the leaf takes together, given to every element.
     pub fn count_along(&self, axes: Axes) -> Value<Aggregated, Leaf> {
         let one = self.constant(1.0).node_of(&self.graph);
-        self.value(Op::AlongAxes(Fold::Sum, axes, one))
+        self.node(|graph| graph.along_axes(Fold::Sum, axes, one))
     }
 
     /// The number 1 for each leaf; its [`sum_leaves`](Value::sum_leaves) is the number of leaves.
@@ -110,6 +110,11 @@ impl Tracer {
     pub fn selected(&self, leaves: &Leaves) -> Predicate<Aggregated, PerLeaf> {
         let node = self.graph.borrow_mut().selected(leaves);
         Predicate::new(self.graph.clone(), node)
+    }
+
+    /// Leaves that a link itself chooses by their shape; inside [`flatten`](crate::flatten()) there is one vector only.
+    pub(crate) fn by_shape(&self, leaves: Leaves) -> Leaves {
+        self.graph.borrow().by_shape(leaves)
     }
 
     /// `yes` in the selected leaves, `no` in the others.

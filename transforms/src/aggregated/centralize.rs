@@ -43,6 +43,7 @@ impl<In: Axis> Transform<In> for Centralize {
 
     fn trace(&self, x: Value<In>, cx: &mut Tracer) -> Value<In> {
         let centered = &x - x.mean_along(Axes::AllBut(0));
-        cx.choose(&Leaves::RankAtLeast(2), &centered, &x)
+        let matrices = cx.by_shape(Leaves::RankAtLeast(2));
+        cx.choose(&matrices, &centered, &x)
     }
 }

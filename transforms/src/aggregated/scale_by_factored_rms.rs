@@ -138,7 +138,7 @@ impl<In: ExamplesReduced> Transform<In> for ScaleByFactoredRms {
         let decay = 1.0 - t.pow(-decay_rate);
         let squares = x.square() + epsilon;
         let chosen = if self.factored {
-            Leaves::TwoAxesAtLeast(self.min_dim_size_to_factor)
+            cx.by_shape(Leaves::TwoAxesAtLeast(self.min_dim_size_to_factor))
         } else {
             Leaves::All.negate()
         };

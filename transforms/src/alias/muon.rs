@@ -257,7 +257,8 @@ impl<In: Axis> Transform<In> for Muon {
         let adam = chain((adam, share, rate.unwrap_or(step)));
         let other = cx.apply(&adam, x);
 
-        let flat = cx.choose(&Leaves::RankAtLeast(2), &matrix, &other);
-        cx.choose(&Leaves::RankAtLeast(3), &other, &flat)
+        let [two, three] = [2, 3].map(|rank| cx.by_shape(Leaves::RankAtLeast(rank)));
+        let flat = cx.choose(&two, &matrix, &other);
+        cx.choose(&three, &other, &flat)
     }
 }

@@ -55,7 +55,7 @@ impl Program {
     /// The program in two, for a batch that comes in parts.
     ///
     /// # Errors
-    /// [`Error::Whole`](crate::Error::Whole) where a link needs the whole batch at once, naming it.
+    /// [`Error::Whole`] where a link needs the whole batch at once, naming it.
     ///
     /// # Example
     /// ```

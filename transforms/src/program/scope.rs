@@ -7,10 +7,10 @@
 //! | these leaves only | a reduction over leaves reads a `select` that is 0 in the others, and a slot names the leaves that have it |
 //! | only if a predicate holds | a slot is set to `select(predicate, next, before)`, and steps are counted by a slot of their own |
 //! | start anew when a predicate holds | a slot is set to `select(predicate, init, next)`, and so is the count |
-//! | as one leaf | a reduction over elements goes on over the leaves |
+//! | as one leaf | a reduction over elements, or along the one axis, goes on over the leaves |
 //! | other parameters | those |
 
-use super::{Fold, Graph, NodeId, Number, Op, SlotId};
+use super::{Axes, Fold, Graph, NodeId, Number, Op, SlotId};
 use crate::extent::ExtentKind;
 use crate::leaves::Leaves;
 
@@ -159,6 +159,38 @@ impl Graph {
     pub(crate) fn over_elements(&mut self, fold: Fold, x: NodeId) -> NodeId {
         let x = self.push(Op::OverElements(fold, x));
         self.flattened(fold, x)
+    }
+
+    /// A fold along axes; of all leaves as one vector, if they are flattened to one.
+    pub(crate) fn along_axes(&mut self, fold: Fold, axes: Axes, x: NodeId) -> NodeId {
+        if self.scope.flattened == 0 {
+            return self.push(Op::AlongAxes(fold, axes, x));
+        }
+        let folded = match axes.of(&[usize::MAX])[..] {
+            [true] => self.over_elements(fold, x),
+            _ => x,
+        };
+        // Along no axes, which gives a number to every element.
+        self.push(Op::AlongAxes(Fold::Sum, Axes::Bits(0), folded))
+    }
+
+    /// The leaves of a shape; if all are flattened to one, whether a vector has it.
+    pub(crate) fn by_shape(&self, leaves: Leaves) -> Leaves {
+        match leaves {
+            leaves if self.scope.flattened == 0 => leaves,
+            Leaves::All | Leaves::RankAtLeast(0 | 1) => Leaves::All,
+            _ => Leaves::none(),
+        }
+    }
+
+    /// `a b^T c`; of all leaves as one row, if they are flattened to one.
+    pub(crate) fn product3(&mut self, [a, b, c]: [NodeId; 3]) -> NodeId {
+        if self.scope.flattened == 0 {
+            return self.push(Op::Product3(a, b, c));
+        }
+        let products = self.push(Op::Binary(super::Binary::Mul, a, b));
+        let dot = self.over_elements(Fold::Sum, products);
+        self.push(Op::Binary(super::Binary::Mul, dot, c))
     }
 
     pub(crate) fn gram(&mut self, x: NodeId) -> NodeId {

@@ -3,7 +3,7 @@
 use super::{Predicate, Value};
 use crate::axis::{Aggregated, Axis, CanReduce, ExamplesApart, ExamplesReduced, PerExample};
 use crate::extent::{EachLeaf, Extent, Global, Leaf, PerLeaf};
-use crate::program::{Axes, Fold, Number, Op, Reduction};
+use crate::program::{Axes, Fold, NodeId, Number, Op, Reduction};
 
 impl<E: Extent> Value<PerExample, E> {
     /// Ends the batch axis with a reduction over the examples. Of pairs these are the first ones: `[B, B] -> [1, B]`.
@@ -66,28 +66,34 @@ impl<A: Axis> Value<A, Leaf> {
         wrong.max_element().max_leaves().equal(0.0)
     }
 
+    fn along<B: Axis>(&self, fold: Fold, axes: Axes, x: NodeId) -> Value<B, Leaf> {
+        let node = self.graph.borrow_mut().along_axes(fold, axes, x);
+        Value::new(self.graph.clone(), node)
+    }
+
     /// The sum along axes of the leaf, given to every element of the slice again.
     pub fn sum_along(&self, axes: Axes) -> Self {
-        self.push(Op::AlongAxes(Fold::Sum, axes, self.node))
+        self.along(Fold::Sum, axes, self.node)
     }
 
     /// The mean along axes of the leaf, given to every element of the slice again.
     pub fn mean_along(&self, axes: Axes) -> Self {
         let one = self.graph.borrow_mut().push(Op::Const(Number(1.0)));
-        let count: Value<Aggregated, Leaf> = self.push(Op::AlongAxes(Fold::Sum, axes, one));
+        let count: Value<Aggregated, Leaf> = self.along(Fold::Sum, axes, one);
         self.sum_along(axes) / count
     }
 
     /// The largest along axes of the leaf, given to every element of the slice again, for values that are not negative.
     pub fn max_along(&self, axes: Axes) -> Self {
-        self.push(Op::AlongAxes(Fold::Max, axes, self.node))
+        self.along(Fold::Max, axes, self.node)
     }
 
     /// The product `self b^T c` of leaves as matrices: the first axis of a leaf is the rows, the others together are the columns,
     /// and a leaf with fewer than two axes is one row.
     pub fn times_transposed(&self, b: &Self, c: &Self) -> Self {
         let (b, c) = (b.node_of(&self.graph), c.node_of(&self.graph));
-        self.push(Op::Product3(self.node, b, c))
+        let node = self.graph.borrow_mut().product3([self.node, b, c]);
+        Value::new(self.graph.clone(), node)
     }
 }
 

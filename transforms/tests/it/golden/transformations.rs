@@ -178,7 +178,11 @@ fn f32_has_the_updates_of_optax() {
         different.extend(difference.map(|difference| (case.name, difference)));
     }
     let names: Vec<_> = different.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["acprop", "cocob", "mechanize_sgd"], "{different:#?}");
+    assert_eq!(
+        names,
+        ["acprop", "cocob", "mechanize_sgd"],
+        "{different:#?}"
+    );
 }
 
 #[test]

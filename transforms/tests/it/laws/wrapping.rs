@@ -1,7 +1,7 @@
 //! Laws of links around links, over random chains: a wrapper that changes nothing is the chain, one that lets nothing through leaves
 //! no trace, and a selection of leaves is a smaller model.
 
-use pergrad_transforms::runner::{Runner, StepInput, StepOutput};
+use pergrad_transforms::runner::{HostTensor, Runner, StepInput, StepOutput};
 use pergrad_transforms::spec::{Catalogue, ChainSpec, LinkSpec};
 use pergrad_transforms::{AxisKind, Program};
 use proptest::prelude::*;
@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::data;
 use super::samples::{SAMPLES, Stands, link};
 use crate::model::{reference, steps};
+use crate::tolerance::assert_close;
 
 /// The samples that may stand after a reduction.
 fn after() -> Vec<&'static str> {
@@ -214,4 +215,59 @@ fn flattened_leaves_are_one() {
         let inputs = data::steps(&plain, 2, 5, 3);
         assert_eq!(run(&flat, &inputs), run(&plain, &inputs), "{inside}");
     }
+}
+
+/// What looks at the axes of a leaf sees one vector.
+#[test]
+fn flattened_leaves_are_one_vector() {
+    for json in [
+        r#"{"link": "adaptive_grad_clip", "clipping": 0.5}"#,
+        r#"{"link": "adaptive_grad_clip", "clipping": 0.5, "axis": [1]}"#,
+        r#"{"link": "adaptive_grad_clip", "clipping": 0.5, "axis": [0]}"#,
+        r#""centralize""#,
+        r#"{"link": "scale_by_factored_rms", "min_dim_size_to_factor": 2}"#,
+        r#"{"link": "scale_by_muon", "ns_steps": 1}"#,
+        r#""scale_by_sm3""#,
+        r#"{"link": "adafactor", "learning_rate": 0.1, "min_dim_size_to_factor": 2}"#,
+        r#"{"link": "muon", "learning_rate": 0.1}"#,
+    ] {
+        let build = |json: &str| {
+            let spec = ChainSpec::from_iter([LinkSpec::new("mean"), link(json)]);
+            super::samples::build(&spec)
+        };
+        let flat = build(&format!(r#"{{"link": "flatten", "links": [{json}]}}"#));
+        let leaves = data::steps(&flat, 3, 5, 3);
+        let got = steps::<f64>(&flat, &leaves);
+        let vectors: Vec<_> = leaves.iter().map(one_vector).collect();
+        let expected = steps::<f64>(&build(json), &vectors);
+        for (got, expected) in got.iter().zip(&expected) {
+            let updates = got.updates.values().flat_map(|leaf| &leaf.values);
+            let updates: Vec<f64> = updates.copied().collect();
+            assert_close::<f64>(&updates, &expected.updates["w"].values, json);
+        }
+    }
+}
+
+/// All leaves after each other in one.
+fn one_vector(input: &StepInput) -> StepInput {
+    let mut out = StepInput {
+        extras: input.extras.clone(),
+        ..StepInput::default()
+    };
+    let all = input.params.values().flat_map(|leaf| &leaf.values);
+    let params: Vec<f64> = all.copied().collect();
+    let size = params.len();
+    let examples = input.grads.values().next().expect("a leaf").shape[0];
+    let mut grads = Vec::new();
+    for b in 0..examples {
+        for leaf in input.grads.values() {
+            let p = leaf.values.len() / examples;
+            grads.extend_from_slice(&leaf.values[b * p..(b + 1) * p]);
+        }
+    }
+    let tensor = HostTensor::new([examples, size], grads);
+    out.grads.insert("w".into(), tensor);
+    out.params
+        .insert("w".into(), HostTensor::new([size], params));
+    out
 }
