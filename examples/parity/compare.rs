@@ -145,6 +145,8 @@ pub(crate) struct Comparison {
     pub(crate) elements: usize,
     /// The first difference.
     pub(crate) failure: Option<String>,
+    /// Where it is, if numbers were compared there.
+    pub(crate) place: Option<String>,
 }
 
 impl Comparison {
@@ -207,6 +209,9 @@ impl Comparison {
                 .worst
                 .max(if error.is_nan() { f64::INFINITY } else { error });
             if !tolerance.allows(got, want, scale(position)) {
+                if self.failure.is_none() {
+                    self.place = Some(format!("{what}[{position}]"));
+                }
                 self.fail(|| format!("{what}[{position}]: {got:e} instead of {want:e}"));
             }
         }

@@ -81,13 +81,6 @@ impl Plan {
 
 /// The chain for a case.
 pub(crate) fn plan(case: &TransformCase, catalogue: &Catalogue) -> Result<Plan, Unsupported> {
-    if case.has_losses {
-        link::links(&case.transform, catalogue)?;
-        return Err(Unsupported::new(
-            "values",
-            "the loss is given at each step, but no link reads it",
-        ));
-    }
     let plan = per_example::plan(&case.transform, catalogue);
     plan.unwrap_or_else(|| {
         let links = link::links(&case.transform, catalogue)?;
@@ -107,6 +100,10 @@ impl Call {
             let reason = format!("its argument `{name}` is not {expected}");
             Unsupported::new(&self.kind, reason)
         })
+    }
+
+    pub(crate) fn value(&self, name: &str) -> Result<Value, Unsupported> {
+        self.get(name, "there", |x| Some(x.clone()))
     }
 
     pub(crate) fn number(&self, name: &str) -> Result<f64, Unsupported> {

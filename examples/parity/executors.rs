@@ -4,9 +4,32 @@ use burn::tensor::Device;
 use pergrad::HostRunner;
 use pergrad::transforms::reference::Reference;
 use pergrad::transforms::runner::Runner;
-use pergrad::transforms::{Dtype, ParamTree, Program};
+use pergrad::transforms::{Dtype, ParamTree, Program, State};
 
-type Started = Result<Box<dyn Runner>, String>;
+/// A runner that shows what it keeps.
+pub(crate) trait Running: Runner {
+    fn state(&self) -> Result<State, String>;
+}
+
+impl Running for Reference<f32> {
+    fn state(&self) -> Result<State, String> {
+        Ok(self.state())
+    }
+}
+
+impl Running for Reference<f64> {
+    fn state(&self) -> Result<State, String> {
+        Ok(self.state())
+    }
+}
+
+impl Running for HostRunner {
+    fn state(&self) -> Result<State, String> {
+        self.state().map_err(text)
+    }
+}
+
+type Started = Result<Box<dyn Running>, String>;
 
 /// Makes something that runs a program over leaves of one element type.
 pub(crate) struct Executor {

@@ -52,8 +52,8 @@ pub(crate) struct TransformCase {
     pub(crate) grads: Vec<HostTree>,
     pub(crate) updates: Vec<HostTree>,
     pub(crate) final_params: Option<HostTree>,
-    /// Whether the case gives the loss at each step.
-    pub(crate) has_losses: bool,
+    /// The loss at each step, where the case gives it.
+    pub(crate) losses: Vec<f64>,
     /// What else the library returned, by step.
     pub(crate) extra: Vec<BTreeMap<String, Value>>,
 }
@@ -140,7 +140,7 @@ impl TryFrom<RawCase> for Case {
                 grads: trees(&need(&raw.grads, "grads")?)?,
                 updates: trees(&need(&raw.updates, "updates")?)?,
                 final_params: raw.final_params.as_ref().map(tree).transpose()?,
-                has_losses: raw.values.is_some(),
+                losses: numbers(raw.values),
                 extra: raw.extra,
             })
         } else if let Some(schedule) = raw.schedule {

@@ -7,13 +7,15 @@
 //!
 //! Each case of a golden file is turned into a chain from the catalogue and runs on the reference (plain loops on the host)
 //! and on burn's CPU backend Flex. A line says how far the updates are from those of the library; a function that has no
-//! link here is reported as unsupported, never as ok. Models are built from `pergrad::nn` and their per-example gradients are
+//! link here is reported as unsupported, and a case in which pergrad differs on purpose as such, never as ok. Models are built from `pergrad::nn` and their per-example gradients are
 //! captured and taken one example at a time. See `tests/golden/README.md` for the files.
 
 mod compare;
 mod convert;
+mod different;
 mod executors;
 mod golden;
+mod kept;
 mod leaves;
 mod link;
 mod measure;

@@ -241,7 +241,7 @@ fn one_micro_batch(call: &Call) -> Result<(), Unsupported> {
         return Ok(());
     }
     let kind = format!("{} over several micro-batches", call.kind);
-    let reason = "no link accumulates over steps";
+    let reason = "no statistic over the examples of several micro-batches";
     Err(Unsupported::new(kind, reason))
 }
 

@@ -2,18 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use pergrad::transforms::runner::{HostTree, Runner, StepInput};
+use pergrad::transforms::runner::{HostTree, StepInput};
 use pergrad::transforms::spec::{Catalogue, ChainSpec};
-use pergrad::transforms::{AxisKind, Dtype, ParamTree};
+use pergrad::transforms::{AxisKind, Dtype, ParamTree, Program};
 
 use super::compare::{Comparison, Scale, Tolerance, largest};
 use super::convert::{Plan, Unsupported, plan};
-use super::executors::{EXECUTORS, Executor};
+use super::executors::{EXECUTORS, Executor, Running};
 use super::golden::{Case, Data, File, ScheduleCase, TransformCase, tree};
+use super::kept::{self, Taken};
 use super::leaves::{in_order, param_tree};
 use super::measure::catalogue;
 use super::report::{Line, Outcome};
-use super::{models, per_example, schedule, statistics};
+use super::{different, models, per_example, schedule, statistics};
 
 /// Runs the cases of a file in f64 or f32, in order.
 pub(crate) fn run(file: &File, dtype: Dtype) -> Vec<Line> {
@@ -91,10 +92,14 @@ fn transform(case: &Case, data: &TransformCase, dtype: Dtype, catalogue: &Catalo
         };
         follow(&run, &plan, data, tolerance, comparison)
     });
+    let outcome = match different::reason(&case.name) {
+        Some(reason) => outcome.differs(reason),
+        None => outcome,
+    };
     let mut unchecked: Vec<String> = data.extra.iter().flat_map(|e| e.keys()).cloned().collect();
     unchecked.sort();
     unchecked.dedup();
-    unchecked.retain(|extra| !plan.checks(extra));
+    unchecked.retain(|extra| !plan.checks(extra) && !kept::checks(extra));
     Line {
         unchecked,
         ..line(case, outcome)
@@ -111,11 +116,14 @@ pub(crate) struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// A chain before its first step.
-    pub(crate) fn start(&self, chain: &ChainSpec) -> Result<Box<dyn Runner>, String> {
+    fn program(&self, chain: &ChainSpec) -> Result<Program, String> {
         let chain = self.catalogue.build(chain).map_err(text)?;
-        let program = chain.program_over(self.input).map_err(text)?;
-        (self.executor.start)(&program, self.tree)
+        chain.program_over(self.input).map_err(text)
+    }
+
+    /// A chain before its first step.
+    pub(crate) fn start(&self, chain: &ChainSpec) -> Result<Box<dyn Running>, String> {
+        (self.executor.start)(&self.program(chain)?, self.tree)
     }
 }
 
@@ -130,7 +138,8 @@ fn follow(
     if data.grads.len() != data.updates.len() {
         return Err("there are not as many updates as gradients".to_owned());
     }
-    let mut runner = run.start(&plan.chain)?;
+    let program = run.program(&plan.chain)?;
+    let mut runner = (run.executor.start)(&program, run.tree)?;
     let companions = plan.companions.iter();
     let companions = companions.map(|(extra, chain)| Ok((*extra, run.start(chain)?)));
     let mut companions = companions.collect::<Result<Vec<_>, String>>()?;
@@ -152,10 +161,16 @@ fn follow(
             let scale = Scale::of(tolerance, [&want]);
             comparison.trees(&format!("{name} {t}"), &got, &want, tolerance, &scale);
         }
-        if let Some(weights) = &plan.weights {
-            let name = per_example::WEIGHTS.to_owned();
-            input.extras.insert(name, weights.clone());
+        for given in program.extras() {
+            // The only named inputs of the cases are the weights of the examples and the loss.
+            let values = match (&plan.weights, data.losses.get(t)) {
+                (Some(weights), _) if given.name == per_example::WEIGHTS => weights.clone(),
+                (_, Some(loss)) => vec![*loss],
+                _ => return Err(format!("step {t} of the case has no {}", given.name)),
+            };
+            input.extras.insert(given.name.clone(), values);
         }
+        let before = runner.state()?;
         let output = runner.step(&input).map_err(text)?;
         let what = format!("update {t}");
         comparison.trees(&what, &output.updates, want, tolerance, &scale);
@@ -166,6 +181,15 @@ fn follow(
             let what = format!("{} {t}", metric.extra);
             let tolerance = tolerance.with_rtol(metric.rtol);
             comparison.numbers(&what, got, &want, tolerance, |_| largest(&want));
+        }
+        let taken = Taken {
+            step: t,
+            before: &before,
+            after: &runner.state()?,
+            params: &input.params,
+        };
+        for (extra, want) in data.extra.get(t).into_iter().flatten() {
+            taken.compare(extra, want, tolerance, comparison)?;
         }
         if data.final_params.is_some() {
             add(&mut params, &output.updates, run.dtype);

@@ -24,6 +24,14 @@ pub(crate) fn schedule(call: &Call) -> Result<Schedule, Unsupported> {
 
 fn fields(call: &Call) -> Value {
     let mut fields: Map<String, Value> = call.args.clone().into_iter().collect();
+    if let Some(Value::Array(parts)) = fields.get_mut("schedules") {
+        for part in parts {
+            // What is no schedule stays, for the error of the one around it.
+            if let Ok(of) = Call::deserialize(&*part) {
+                *part = self::fields(&of);
+            }
+        }
+    }
     fields.insert("schedule".to_owned(), call.kind.clone().into());
     Value::Object(fields)
 }

@@ -74,7 +74,11 @@ pub(crate) fn has_operations(x: &Tensor<2>) -> bool {
 /// Whether kernels compute the elements of [products](Operand::Product) about as fast as burn does. A device with units for matrices
 /// does not.
 pub(crate) fn products_are_cheap(device: &Device) -> bool {
-    !matches!(device_kind(device), Some(Runs::Cube))
+    match device_kind(device) {
+        #[cfg(feature = "flex")]
+        Some(Runs::Flex) => true,
+        _ => false,
+    }
 }
 
 /// What a kernel reads.

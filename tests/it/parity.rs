@@ -7,10 +7,14 @@
 mod compare;
 #[path = "../../examples/parity/convert.rs"]
 mod convert;
+#[path = "../../examples/parity/different.rs"]
+mod different;
 #[path = "../../examples/parity/executors.rs"]
 mod executors;
 #[path = "../../examples/parity/golden.rs"]
 mod golden;
+#[path = "../../examples/parity/kept.rs"]
+mod kept;
 #[path = "../../examples/parity/leaves.rs"]
 mod leaves;
 #[path = "../../examples/parity/link.rs"]
@@ -130,6 +134,26 @@ fn single_transformations_agree_with_optax() {
 }
 
 #[test]
+fn contributed_optimizers_agree_with_optax() {
+    insta::assert_snapshot!(counts("aggregated_contrib.json"), @"");
+}
+
+#[test]
+fn wrappers_agree_with_optax() {
+    insta::assert_snapshot!(counts("aggregated_wrappers.json"), @"");
+}
+
+#[test]
+fn numbers_that_are_not_finite_agree_with_optax() {
+    insta::assert_snapshot!(counts("aggregated_nonfinite.json"), @"");
+}
+
+#[test]
+fn quirks_agree_with_optax_or_differ_on_purpose() {
+    insta::assert_snapshot!(counts("aggregated_quirks.json"), @"");
+}
+
+#[test]
 fn clipping_by_example_agrees_with_optax_and_jax_privacy() {
     insta::assert_snapshot!(counts("per_example_clip.json"), @r"
     37 ok, 0 failed, 2 unsupported
@@ -229,7 +253,7 @@ fn what_has_no_link_is_never_ok() {
         r#"{"kind": "sgd", "args": {"learning_rate": 0.1, "no_such_argument": 1}}"#,
         r#"{"kind": "sgd", "args": {"learning_rate": {"schedule": {"kind": "no_such_schedule", "args": {}}}}}"#,
         r#"{"kind": "scale_by_adam", "args": {"b1": null}}"#,
-        r#"{"kind": "scale_by_lion", "args": {"mode": "smooth"}}"#,
+        r#"{"kind": "scale_by_lion", "args": {"mode": "no_such_mode"}}"#,
         r#"{"kind": "elementwise", "args": {"fn": "no_such_function"}}"#,
         r#"{"kind": "differentially_private_aggregate", "args": {"l2_norm_clip": 1.0, "noise_multiplier": 1.0}}"#,
     ];

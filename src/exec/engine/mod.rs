@@ -192,7 +192,12 @@ impl Engine {
             settings: self.settings,
             examples,
             sizes: bound.sizes.clone(),
-            shapes: bound.tree.leaves().iter().map(|leaf| leaf.shape.clone()).collect(),
+            shapes: bound
+                .tree
+                .leaves()
+                .iter()
+                .map(|leaf| leaf.shape.clone())
+                .collect(),
             selected: bound.selected.clone(),
             of_host: self.counts.iter().map(Option::is_some).collect(),
             params,

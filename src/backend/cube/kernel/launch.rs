@@ -29,6 +29,8 @@ struct Read<'a> {
     /// Every one with its reach, in rows of contiguous numbers.
     inputs: Vec<(Held<CubeTensor>, Reach)>,
     dtype: DType,
+    /// Whether results may overwrite inputs that nobody else holds.
+    in_place: bool,
 }
 
 /// Runs a kernel over B examples and P columns, neither of them 0. A row among the inputs that nobody else holds may be overwritten by a
@@ -45,12 +47,14 @@ pub(in super::super) fn run(
         let reach = kernel.input_reach(at).unwrap_or(Reach::One);
         (readable(x), reach)
     });
+    let apart = kernel.apart(inputs.len());
     let mut read = Read {
         scalars,
         inputs: inputs.collect(),
         dtype,
+        // Reductions over elements read them afterwards.
+        in_place: apart.folds.is_none(),
     };
-    let apart = kernel.apart(read.inputs.len());
     let results = match &apart.columns {
         Some(kernel) => read.columns(kernel, sides),
         None => Vec::new(),
@@ -202,6 +206,19 @@ impl Read<'_> {
         inputs.chain(outputs).max().unwrap_or_default()
     }
 
+    /// Rows `[1, P]` that nobody else holds, with their positions among what is bound. A thread reads its columns of them before it writes
+    /// any.
+    fn free(&self) -> Vec<(CubeTensor, usize)> {
+        let places = self.inputs.iter().zip(self.places());
+        let free = places.filter_map(|((x, reach), place)| match (x, place) {
+            (Held::Matrix(x), Place::Wide(at)) if *reach == Reach::Row => {
+                (x.can_mut() && x.is_contiguous_buffer()).then(|| (x.clone(), at))
+            }
+            _ => None,
+        });
+        free.collect()
+    }
+
     fn empty(&self, shape: [usize; 2]) -> CubeTensor {
         let like = self.any();
         empty_device_contiguous_dtype(
@@ -238,6 +255,7 @@ impl Read<'_> {
                 scalars: self.scalars,
                 inputs: inputs.collect(),
                 dtype: self.dtype,
+                in_place: false,
             };
             return read.columns(&second, [chunks, size]);
         }
@@ -251,15 +269,22 @@ impl Read<'_> {
         chunks: usize,
         vector: usize,
     ) -> Vec<CubeTensor> {
+        let mut free = match self.in_place && !plan.chunked {
+            true => self.free(),
+            false => Vec::new(),
+        };
         let outputs = plan
             .kernel
             .outputs
             .iter()
             .map(|&reg| match plan.at(reg).reach {
-                Reach::Full => self.empty([examples, size]),
-                _ => self.empty([chunks, size]),
+                Reach::Full => (self.empty([examples, size]), None),
+                _ => match free.pop() {
+                    Some((x, at)) => (x, Some(at)),
+                    None => (self.empty([chunks, size]), None),
+                },
             });
-        let outputs: Vec<CubeTensor> = outputs.collect();
+        let (outputs, in_place): (Vec<CubeTensor>, Vec<Option<usize>>) = outputs.unzip();
         let client = self.any().client.clone();
         let width = size / vector;
         let groups = width.div_ceil(plan.lanes);
@@ -274,8 +299,11 @@ impl Read<'_> {
         };
         let address_type = self.address_type(&outputs);
         let mut out = SequenceArg::new();
-        for x in &outputs {
-            out.push(x.clone().into_tensor_arg());
+        for (x, place) in outputs.iter().zip(&in_place) {
+            out.push(match place {
+                Some(at) => x.as_tensor_alias(*at),
+                None => x.clone().into_tensor_arg(),
+            });
         }
         let (wide, short, single) = self.bind();
         // SAFETY: every thread reads and writes columns below `width` and rows below `examples`, in tensors that have as many.
@@ -386,6 +414,7 @@ impl Read<'_> {
                         Reach::of([rows, stretches], [rows, stretches]),
                     )],
                     dtype: self.dtype,
+                    in_place: false,
                 };
                 let kernel = Kernel::fold(fold, rows > 1);
                 read.fold_rows(&kernel, rows, stretches).remove(0)
