@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use burn::tensor::Device;
 use criterion::Criterion;
 
 /// Counts the bytes that are alive, and their peak.
@@ -83,6 +84,7 @@ impl Bench {
 
     /// The median time and the peak memory above what was there before.
     pub(crate) fn measure(&mut self, group: &str, name: &str, run: &mut dyn FnMut()) -> Row {
+        let device = Device::default();
         run(); // what is allocated once is not the step's
         let before = LIVE.load(Ordering::Relaxed);
         PEAK.store(before, Ordering::Relaxed);
@@ -92,7 +94,12 @@ impl Bench {
         let (group, id) = (folder(group), folder(name));
         self.criterion
             .benchmark_group(group.clone())
-            .bench_function(id.clone(), |bencher| bencher.iter(&mut *run));
+            .bench_function(id.clone(), |bencher| {
+                bencher.iter(|| {
+                    run();
+                    device.sync().expect("the device goes on");
+                });
+            });
         let path = self.results.join(group).join(id);
         let path = path.join("new").join("estimates.json");
         let text = std::fs::read_to_string(&path).expect("criterion has written its estimates");

@@ -7,19 +7,31 @@ use pergrad::transforms::runner::HostTree;
 
 use super::golden::Case;
 
+/// What cases lose in f32 beyond the rule, with all parameters below 2.
+const MORE_IN_F32: &[(&str, f64)] = &[
+    // Where a step may be skipped, its number is on the device, and so is `1 - 0.999^t`: 1.3e-5 of it are lost, 6.4e-6 of each
+    // update and always to the same side, and the updates of an element are up to 0.48 together.
+    ("apply_if_finite_adam", 4e-6),
+    // Updates that are a difference of parameters: the rounding of these is left, 1.2e-7 for each of a few sums.
+    ("cocob", 5e-7),
+    ("mechanize_sgd", 5e-7),
+];
+
 /// How far a number may be from the one that was computed by the library.
 ///
 /// * f64, and every case that the library itself computed in f32: the tolerances of the case.
 /// * f32 against an f64 case: `|got - want| <= 1e-5 |want| + 1e-6 largest`. `largest` is the largest element that is wanted
 ///   anywhere in the case. In the cases `_mixed`, `_tiny` and `_huge`, whose elements differ by many orders of magnitude, it
 ///   is the largest one at the same position over the steps, or small elements would not be compared at all.
+///   A few cases have [more](MORE_IN_F32).
 /// * models: [`of_model`](Self::of_model).
 ///
-/// The looser 1e-4 for decays of 0.999 is not needed: `1 - decay^t` is computed in f64 whatever the dtype.
+/// The looser 1e-4 for decays of 0.999 is not needed: `1 - decay^t` is computed in f64 whatever the dtype, unless t depends on the
+/// gradients.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Tolerance {
     OfCase { rtol: f64, atol: f64 },
-    OfF32 { by_position: bool },
+    OfF32 { by_position: bool, more: f64 },
     OfModel { rtol: f64, atol: f64, share: f64 },
 }
 
@@ -32,8 +44,10 @@ impl Tolerance {
             };
         }
         let wide = ["_mixed", "_tiny", "_huge"];
+        let more = MORE_IN_F32.iter().find(|(name, _)| *name == case.name);
         Self::OfF32 {
             by_position: wide.iter().any(|end| case.name.ends_with(end)),
+            more: more.map_or(0.0, |(_, more)| *more),
         }
     }
 
@@ -60,7 +74,7 @@ impl Tolerance {
     fn allows(self, got: f64, want: f64, scale: f64) -> bool {
         let (rtol, atol) = match self {
             Self::OfCase { rtol, atol } => (rtol, atol),
-            Self::OfF32 { .. } => (1e-5, 1e-6 * scale),
+            Self::OfF32 { more, .. } => (1e-5, 1e-6 * scale + more),
             Self::OfModel { rtol, atol, share } => (rtol, atol + share * scale),
         };
         // NaN equals NaN, and infinities are equal or not.
@@ -84,7 +98,10 @@ impl Scale {
         tolerance: Tolerance,
         sets: impl IntoIterator<Item = &'a HostTree> + Clone,
     ) -> Self {
-        if let Tolerance::OfF32 { by_position: true } = tolerance {
+        if let Tolerance::OfF32 {
+            by_position: true, ..
+        } = tolerance
+        {
             let mut sets = sets.into_iter();
             let mut largest = sets.next().cloned().unwrap_or_default();
             for tensor in largest.values_mut() {

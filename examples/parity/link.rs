@@ -15,17 +15,19 @@ type Links = Result<Vec<Value>, Unsupported>;
 
 /// Functions of the library that are left out for a reason.
 const LEFT_OUT: &[(&str, &str)] = &[(
-    "lbfgs",
+    "scale_by_lbfgs",
     "a ring of past differences, and a line search that evaluates the loss within a step",
 )];
 
 /// The links for a function of the library.
 pub(crate) fn links(call: &Call, catalogue: &Catalogue) -> Result<Vec<LinkSpec>, Unsupported> {
+    let refuse = |error: String| Unsupported::new(&call.kind, error);
     let links = data(call, catalogue)?.into_iter();
-    let links = links.map(|link| {
-        serde_json::from_value(link).map_err(|e| Unsupported::new(&call.kind, e.to_string()))
-    });
-    links.collect()
+    let links = links.map(|link| serde_json::from_value(link).map_err(|e| refuse(e.to_string())));
+    let links: Vec<LinkSpec> = links.collect::<Result<_, _>>()?;
+    let chain = links.iter().cloned().collect();
+    catalogue.build(&chain).map_err(|e| refuse(e.to_string()))?;
+    Ok(links)
 }
 
 /// The same as data, chains in chains laid out in a row.
@@ -201,6 +203,10 @@ fn argument(
         // Null is no bound; ours is a number.
         ("clipping_threshold", Value::Null) => {
             put(name, json!("inf"));
+        }
+        // Null is no decay; ours is a number too.
+        ("weight_decay", Value::Null) => {
+            put(name, json!(0.0));
         }
         (_, Value::Null) => {}
         // The only one there is.

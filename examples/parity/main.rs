@@ -39,6 +39,7 @@ Compares the cases of golden files with the chains of this crate, on every execu
 
   --f32             run in f32 with |got - want| <= 1e-5 |want| + 1e-6 times the largest element
                     of the case (in the cases _mixed, _tiny and _huge: at the same position over the steps);
+                    a few cases that lose more have more (see compare.rs);
                     cases that the library computed in f32, and schedules, keep their own tolerance;
                     models have 1e-4 times the largest element of each tensor
   --only SUBSTRING  only the cases whose name contains it

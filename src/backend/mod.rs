@@ -81,6 +81,15 @@ pub(crate) fn products_are_cheap(device: &Device) -> bool {
     }
 }
 
+/// Whether kernels read matrices in half precision beside those of their dtype.
+pub(crate) fn reads_half(device: &Device) -> bool {
+    match device_kind(device) {
+        #[cfg(feature = "cube")]
+        Some(Runs::Cube) => true,
+        _ => false,
+    }
+}
+
 /// What a kernel reads.
 #[derive(Clone)]
 pub(crate) enum Operand {
@@ -152,7 +161,8 @@ impl<X> Held<X> {
     }
 }
 
-/// Runs a kernel over B examples and P columns, neither of them 0, of inputs of one dtype, f32 or f64, on a backend that does.
+/// Runs a kernel over B examples and P columns, neither of them 0, of inputs of one dtype, f32 or f64, or in half precision where the
+/// backend [reads](reads_half) them, on a backend that runs kernels.
 pub(crate) fn run_kernel(
     kernel: &Kernel,
     scalars: &[f64],

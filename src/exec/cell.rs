@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use burn::tensor::DType;
+
 use super::deferred::{self, Deferred, Expression};
 use super::factored::Factors;
 use super::ops::{Mask, Matrix};
@@ -12,6 +14,8 @@ use super::settings::Settings;
 pub(super) enum Cell {
     /// In full: `[B or 1, P or 1]`.
     Number(Matrix),
+    /// In full, in half precision; computed with in this dtype. A kernel widens it where it reads it.
+    Half(Matrix, DType),
     /// `[B, P]` in factors.
     Factors(Box<Factors>),
     /// `[B, P]` to be computed some columns at a time.
@@ -27,6 +31,7 @@ impl Cell {
     pub(super) fn into_dense(self) -> Matrix {
         match self {
             Self::Number(x) => x,
+            Self::Half(x, dtype) => x.cast(dtype),
             Self::Factors(x) => x.into_dense(),
             Self::Deferred(x) => x.into_dense(),
             Self::Mask(_) | Self::DeferredMask(_) => unreachable!("programs are type-checked"),
@@ -54,6 +59,7 @@ impl Cell {
     pub(super) fn into_expression(self) -> Rc<Expression> {
         match self {
             Self::Number(x) => Rc::new(Expression::Number(x)),
+            Self::Half(x, dtype) => Rc::new(Expression::Number(x.cast(dtype))),
             Self::Mask(x) => Rc::new(Expression::Mask(x)),
             Self::Factors(x) => Rc::new(Expression::Factors(x)),
             Self::Deferred(x) | Self::DeferredMask(x) => x.expression(),

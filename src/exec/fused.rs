@@ -133,7 +133,7 @@ impl Leaf<'_> {
                 return !matches!(self.inputs.program.node(x).op, Op::OverElements(..));
             }
             match self.peek(x) {
-                Some(Cell::Number(_) | Cell::Mask(_)) => true,
+                Some(Cell::Number(_) | Cell::Half(..) | Cell::Mask(_)) => true,
                 Some(Cell::Factors(x)) => x.outer().is_some() && self.inputs.takes_products(x),
                 _ => false,
             }
@@ -219,7 +219,7 @@ impl Leaf<'_> {
             match draft.builder.code(reg) {
                 Code::Input(at) => match &read_by_kernel[usize::from(at)] {
                     Some(Operand::Matrix(x)) => {
-                        given.insert(id, x.clone());
+                        given.insert(id, self.inputs.cast(x.clone()));
                     }
                     _ => unreachable!("a node that waits is not its own operand in factors"),
                 },
@@ -305,7 +305,7 @@ impl Leaf<'_> {
         draft.inputs.push(Source::Node(x));
         let builder = &mut draft.builder;
         let factors = match self.peek(x) {
-            Some(Cell::Number(x)) => return builder.input(x.dims(), sides),
+            Some(Cell::Number(x) | Cell::Half(x, _)) => return builder.input(x.dims(), sides),
             Some(Cell::Mask(x)) => return builder.input(x.dims(), sides),
             Some(Cell::Factors(x)) => x,
             _ => unreachable!("it could not have been waited for"),
@@ -323,10 +323,11 @@ impl Leaf<'_> {
         reg
     }
 
-    /// A number or a predicate as a number.
+    /// A number as it is, or a predicate as a number.
     fn plain_number(&self, cell: Cell) -> Matrix {
         match cell {
             Cell::Mask(x) => x.float().cast(self.inputs.dtype),
+            Cell::Half(x, _) => x,
             x => x.into_dense(),
         }
     }

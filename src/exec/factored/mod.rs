@@ -33,6 +33,7 @@ use pergrad_transforms::program::{Binary, Unary};
 use super::cell::Cell;
 use super::ops::{Mask, Matrix, rounds_to_zero};
 use super::settings::{NormMethod, Settings};
+use crate::backend::reads_half;
 use crate::grads::form::Form;
 
 /// A per-example value in factors.
@@ -52,7 +53,12 @@ pub(super) type Kept<T = Box<Factors>> = Result<T, Box<Factors>>;
 
 /// The gradients of a leaf for computing in `dtype`: in factors where that is smaller than in full.
 pub(super) fn read(form: Form, dtype: DType, settings: &Settings) -> Cell {
-    let form = form.cast(dtype);
+    let form = match form {
+        Form::Dense(x) if settings.kernels && x.dtype() != dtype && reads_half(&x.device()) => {
+            return Cell::Half(x, dtype);
+        }
+        form => form.cast(dtype),
+    };
     let tokens = form.tokens();
     let stays = match &form {
         Form::Outer { left, right } => {
