@@ -92,16 +92,12 @@ pub(crate) fn reads_half(device: &Device) -> bool {
 
 /// What a kernel reads.
 #[derive(Clone)]
+#[allow(clippy::large_enum_variant)] // a handful of them, for a moment
 pub(crate) enum Operand {
     /// `[B or 1, P or 1]`.
     Matrix(Tensor<2>),
-    /// `[B, P]`, whose rows are `sum_t left[b,t] (x) right[b,t]`.
-    Product {
-        /// `[B, T, L]`.
-        left: Tensor<3>,
-        /// `[B, T, R]`.
-        right: Tensor<3>,
-    },
+    /// `[B, P]`, whose rows are `sum_t left[b,t] (x) right[b,t]`: the factors `[B, T, L]` and `[B, T, R]`.
+    Product([Tensor<3>; 2]),
 }
 
 impl Operand {
@@ -109,8 +105,9 @@ impl Operand {
     pub(crate) fn elements(&self) -> usize {
         match self {
             Self::Matrix(x) => x.dims().iter().product(),
-            Self::Product { left, right } => {
-                left.dims().iter().product::<usize>() + right.dims().iter().product::<usize>()
+            Self::Product(factors) => {
+                let elements = factors.iter().map(|x| x.dims().iter().product::<usize>());
+                elements.sum()
             }
         }
     }
@@ -129,9 +126,7 @@ impl Operand {
         }
         match self {
             Self::Matrix(x) => Held::Matrix(held::<B, 2>(x)),
-            Self::Product { left, right } => {
-                Held::Product([held::<B, 3>(left), held::<B, 3>(right)])
-            }
+            Self::Product(factors) => Held::Product(factors.map(held::<B, 3>)),
         }
     }
 }
@@ -172,7 +167,7 @@ pub(crate) fn run_kernel(
 ) -> Vec<Tensor<2>> {
     let kind = inputs.first().and_then(|input| match input {
         Operand::Matrix(x) => device_kind(&x.device()),
-        Operand::Product { left, .. } => device_kind(&left.device()),
+        Operand::Product(factors) => device_kind(&factors[0].device()),
     });
     match kind {
         #[cfg(feature = "flex")]

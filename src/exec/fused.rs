@@ -197,8 +197,8 @@ impl Leaf<'_> {
                     _ if source.node() != x => continue,
                     (Cell::Factors(x), Source::Weights(_)) => x.weights().map(Operand::Matrix),
                     (Cell::Factors(x), Source::Node(_)) => {
-                        let [left, right] = x.outer().expect("it could not wait otherwise");
-                        Some(Operand::Product { left, right })
+                        let factors = x.outer().expect("it could not wait otherwise");
+                        Some(Operand::Product(factors))
                     }
                     _ => continue,
                 };

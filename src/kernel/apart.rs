@@ -5,8 +5,6 @@
 
 use std::collections::HashMap;
 
-use pergrad_transforms::program::Fold;
-
 use super::{Code, Instruction, Kernel, Reach, Reduce, Reg};
 
 /// The two parts of a kernel.
@@ -70,7 +68,8 @@ impl Kernel {
     }
 
     /// A kernel that does nothing but reduce its only input over the elements, for each row of many or for the only one.
-    pub(crate) fn fold(fold: Fold, many: bool) -> Self {
+    #[cfg(feature = "cube")]
+    pub(crate) fn fold(fold: pergrad_transforms::program::Fold, many: bool) -> Self {
         let (input, output) = match many {
             true => (Reach::Full, Reach::Column),
             false => (Reach::Row, Reach::One),

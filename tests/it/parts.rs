@@ -360,7 +360,8 @@ fn named_inputs_belong_to_the_part_that_reads_them() {
 
     let mut optimizer = Optimizer::new(Weighted).unwrap();
     let mut part = |from: usize, to: usize| {
-        let extras = Extras::new().per_example("importance", weights.clone().slice([from..to]));
+        let extras =
+            Extras::new().per_example("importance", weights.clone().narrow(0, from, to - from));
         optimizer.accumulate_with(&start, grads(0, dtype, from..to), &extras)
     };
     let mut batch = part(0, 5).unwrap();

@@ -72,9 +72,7 @@ fn lines<E: Float, const N: usize>(
                     if count == LANES {
                         x.copy_from_slice(&right[start..start + LANES]);
                     } else {
-                        for lane in 0..count {
-                            x[lane] = right[start + lane];
-                        }
+                        x[..count].copy_from_slice(&right[start..start + count]);
                     }
                     let by = &left[t * rows + line..][..N];
                     for n in 0..N {
