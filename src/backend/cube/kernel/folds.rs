@@ -3,8 +3,8 @@
 use cubecl::prelude::*;
 use pergrad_transforms::program::Fold;
 
-use super::columns::{Inputs, instruction};
 use super::element::merge;
+use super::inputs::{Inputs, instruction};
 use super::plan::{BLOCK, Columns};
 use crate::kernel::{Code, Reduce, Reg};
 

@@ -11,8 +11,12 @@
 mod columns;
 mod element;
 mod folds;
+mod inputs;
 mod launch;
 mod order;
 mod plan;
+mod read;
+mod rows;
+mod spread;
 
 pub(super) use launch::run;

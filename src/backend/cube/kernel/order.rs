@@ -6,8 +6,9 @@
 
 use cubecl::prelude::*;
 
-use super::columns::{Inputs, instruction, reduce};
+use super::columns::reduce;
 use super::element::taken;
+use super::inputs::{Inputs, instruction};
 use super::plan::Columns;
 use crate::kernel::{Reduce, Sweep, Taken};
 
