@@ -1,7 +1,7 @@
 //! Nodes that wait for a kernel: as many as possible are computed in one pass over a leaf.
 //!
-//! A node can wait if it is element-wise or a reduction, its operands are in full or wait too, and it does not need a sum over
-//! elements that waits. What cannot wait and needs something that does, flushes: the waiting nodes become one kernel, whose outputs are
+//! A node can wait if it is element-wise or a reduction, its operands are in full, or in two factors that do not tell it, or wait too, and
+//! it does not need a sum over elements that waits. What cannot wait and needs something that does, flushes: the waiting nodes become one kernel, whose outputs are
 //! those that are still to be read.
 
 use std::collections::HashMap;

@@ -15,6 +15,8 @@
 //! r7 = add r5 ..     [P]    out: the new moment, in the place of the old one
 //! ```
 //!
+//! An input is a matrix, or a product: a row `sum_t left[b,t] (x) right[b,t]` that is computed where it is read.
+//!
 //! A reduction over the examples ends a *sweep* over the rows of a tile; what depends on it waits for the next one. A reduction
 //! over elements runs over all tiles, so what depends on it is another kernel. Backends differ in how they run a kernel, not in what it is.
 
