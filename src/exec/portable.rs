@@ -23,6 +23,10 @@ use crate::grads::form::Form;
 use crate::model::full;
 use crate::plan::{Plan, Stage, has_slot, uses};
 
+/// Elements of a leaf from which on its gradients, of several tokens each, are made in full by burn's product rather than in a kernel, if
+/// they fit the memory budget. Measured by the bench `capture`: a convolution is below, the layers of a transformer are above.
+const SMALL_PRODUCT: usize = 1 << 14;
+
 /// What a step reads, but for the gradients. Everything is a matrix: rows are examples, columns are elements.
 pub(crate) struct Inputs {
     pub(crate) program: Arc<Program>,
@@ -285,9 +289,10 @@ impl Run {
 impl Inputs {
     /// Whether a kernel computes the elements of such a value where it reads them. Else the value is made in full, or deferred.
     pub(super) fn takes_products(&self, x: &Factors) -> bool {
-        products_are_cheap(&self.device)
-            || x.tokens() == 1
-            || !deferred::is_small(x, &self.settings)
+        // Of large matrices and several tokens burn's product is the faster one.
+        let [_, size] = x.dims();
+        let small = products_are_cheap(&self.device) && size < SMALL_PRODUCT;
+        x.tokens() == 1 || small || !deferred::is_small(x, &self.settings)
     }
 
     pub(super) fn full(&self, x: f64, shape: [usize; 2]) -> Matrix {
