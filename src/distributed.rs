@@ -90,7 +90,8 @@ impl Collective for BurnCollective {
     }
 }
 
-/// Replicas in the threads of one process. The sum is taken in the order of the ranks, through the host.
+/// Replicas in the threads of one process. The sum is taken in the order of the ranks. A thread that does not come leaves the others
+/// waiting.
 ///
 /// # Example
 /// ```
@@ -169,16 +170,14 @@ impl Accumulated {
     /// What all devices have accumulated, merged in the order of the devices: the same on each of them, to the last bit. The metrics of
     /// examples stay those of this device.
     ///
-    /// Every device calls it, with the same chain at the same step. A step with what it gives is the step of the whole batch. It
-    /// reads the numbers of examples back from the device.
+    /// Every device calls it, with the same chain at the same step, and has examples enough for its reductions: a collective waits for all.
+    /// A step with what it gives is the step of the whole batch. It reads the numbers of examples back from the device.
     ///
     /// # Errors
     /// Numbers of examples that could not be read back.
     pub fn all_reduce(mut self, over: &impl Collective) -> Result<Self, Error> {
         let (devices, rank) = (over.devices(), over.rank());
-        let Some(device) = self.values.iter().flatten().next().map(Tensor::device) else {
-            return Ok(self);
-        };
+        let device = self.device().clone();
         if devices < 2 {
             return Ok(self);
         }
@@ -201,7 +200,8 @@ impl Accumulated {
         let mut summed = Vec::new();
         for (merge, values) in self.merges.iter().zip(std::mem::take(&mut self.values)) {
             if *merge == Merge::Sum {
-                summed.push(values.into_iter().map(|x| over.sum(x)).collect());
+                let sum = |x: Tensor<2>| if x.dims()[1] == 0 { x } else { over.sum(x) };
+                summed.push(values.into_iter().map(sum).collect());
                 continue;
             }
             let rows: Vec<Tensor<2>> = values.into_iter().map(gather).collect();

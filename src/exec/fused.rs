@@ -173,7 +173,9 @@ impl Leaf<'_> {
         let bytes = self.inputs.dtype.size();
         let bounded = draft.products && !self.inputs.settings.allows(examples, size, bytes);
         let large = |id: &NodeId| bounded && draft.builder.is_full(draft.regs[id]);
-        if needed.iter().any(|id| narrow(id) || large(id)) {
+        // Nor does a kernel run that reads nothing: a branch that the host has chosen, and what follows from it.
+        let reads_nothing = draft.inputs.is_empty();
+        if reads_nothing || needed.iter().any(|id| narrow(id) || large(id)) {
             for id in pending {
                 let cell = self.evaluate(id);
                 self.table.store(id, cell);

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
-use pergrad_transforms::ParamTree;
 use pergrad_transforms::program::Merge;
+use pergrad_transforms::{Hyper, ParamTree};
 
 use super::{Extras, Optimizer, Rejected};
 use crate::error::Error;
@@ -32,7 +32,9 @@ pub struct Accumulated {
 /// What parts must agree on.
 #[derive(Clone, Debug, PartialEq)]
 struct Belongs {
-    rule: String,
+    /// What is computed of a part, metrics too.
+    part: String,
+    hypers: Vec<Hyper>,
     step: u64,
     tree: ParamTree,
     device: Device,
@@ -40,8 +42,10 @@ struct Belongs {
 
 impl Belongs {
     fn check(&self, other: &Self) -> Result<(), Error> {
-        let what = if self.rule != other.rule {
+        let what = if self.part != other.part {
             "another chain"
+        } else if self.hypers != other.hypers {
+            "the chain with other hyper-parameters"
         } else if self.tree != other.tree {
             "a model with other leaves"
         } else if self.step != other.step {
@@ -56,6 +60,11 @@ impl Belongs {
 }
 
 impl Accumulated {
+    /// Where it lies.
+    pub(crate) fn device(&self) -> &Device {
+        &self.belongs.device
+    }
+
     /// How many examples it has taken.
     pub fn examples(&self) -> usize {
         self.examples
@@ -147,7 +156,7 @@ impl Optimizer {
             values,
             apart: names.into_iter().skip(merges.len()).zip(apart).collect(),
             merges,
-            belongs: self.belongs(),
+            belongs: self.belongs()?,
         })
     }
 
@@ -177,7 +186,10 @@ impl Optimizer {
     ) -> Result<M, Box<Rejected<M, Accumulated>>> {
         let forms = |_: &ModelLeaves| Ok(Vec::new());
         let prepared = self.prepare(&model, batch.examples, forms, extras, Wanted::Merged);
-        let prepared = prepared.and_then(|it| self.belongs().check(&batch.belongs).map(|()| it));
+        let prepared = prepared.and_then(|it| {
+            self.belongs()?.check(&batch.belongs)?;
+            Ok(it)
+        });
         match prepared {
             Ok(prepared) => {
                 let engine =
@@ -190,13 +202,14 @@ impl Optimizer {
         }
     }
 
-    fn belongs(&self) -> Belongs {
+    fn belongs(&self) -> Result<Belongs, Error> {
         let (step, tree, device) = self.engine.stamp();
-        Belongs {
-            rule: self.program().rule(),
+        Ok(Belongs {
+            part: self.engine.program_of(Wanted::Part)?.to_string(),
+            hypers: self.engine.hypers().to_vec(),
             step,
             tree,
             device,
-        }
+        })
     }
 }

@@ -10,6 +10,7 @@ mod explain_aliases;
 mod forms;
 #[cfg(feature = "cuda")]
 mod gpu;
+mod hostile;
 mod kernels;
 mod layers;
 mod models;

@@ -215,9 +215,11 @@ impl Engine {
 
     /// Ends a step whose gradients have all been given.
     pub(crate) fn commit(&mut self, run: Run) -> Outputs {
-        self.explained = run.program();
-        self.advance_counts(&run.program(), run.host());
+        let program = run.program();
+        let counts = self.next_counts(&program, run.host());
         let mut outputs = run.finish();
+        self.counts = counts;
+        self.explained = program;
         let bound = self.bound.as_mut().expect("bound before");
         bound.slots = std::mem::take(&mut outputs.slots);
         self.events = std::mem::take(&mut outputs.events);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use burn::tensor::Device;
 use pergrad_transforms::program::{Merge, Parts};
-use pergrad_transforms::{ParamTree, Program};
+use pergrad_transforms::{Hyper, ParamTree, Program};
 
 use super::super::ops::Matrix;
 use super::super::portable::{Inputs, Outputs, Run};
@@ -40,6 +40,11 @@ impl Engine {
             let _ = self.in_parts.set(Arc::new(in_parts));
         }
         Ok(self.in_parts.get().expect("just set"))
+    }
+
+    /// The hyper-parameters as they are now.
+    pub(crate) fn hypers(&self) -> &[Hyper] {
+        &self.hypers
     }
 
     /// The number of steps, the leaves and the place that what parts of a batch give belongs to.

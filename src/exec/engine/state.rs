@@ -88,13 +88,11 @@ impl Engine {
         Ok(known)
     }
 
-    /// Advances the slots of the host after a step of a program, which has them first.
-    pub(super) fn advance_counts(&mut self, program: &Program, host: &HostScalars) {
-        for (slot, count) in program.slots().iter().zip(&mut self.counts) {
-            if count.is_some() {
-                *count = host.get(slot.next, 0);
-            }
-        }
+    /// The slots of the host after a step of a program, which has them first.
+    pub(super) fn next_counts(&self, program: &Program, host: &HostScalars) -> Vec<Option<f64>> {
+        let slots = program.slots().iter().zip(&self.counts);
+        let next = slots.map(|(slot, count)| count.and_then(|_| host.get(slot.next, 0)));
+        next.collect()
     }
 
     /// What it remembers. Reads the state back from the device.

@@ -54,7 +54,11 @@ pub(super) type Kept<T = Box<Factors>> = Result<T, Box<Factors>>;
 /// The gradients of a leaf for computing in `dtype`: in factors where that is smaller than in full.
 pub(super) fn read(form: Form, dtype: DType, settings: &Settings) -> Cell {
     let form = match form {
-        Form::Dense(x) if settings.kernels && x.dtype() != dtype && reads_half(&x.device()) => {
+        Form::Dense(x)
+            if settings.kernels
+                && matches!(x.dtype(), DType::F16 | DType::BF16)
+                && reads_half(&x.device()) =>
+        {
             return Cell::Half(x, dtype);
         }
         form => form.cast(dtype),

@@ -69,7 +69,8 @@ impl Device {
     pub(super) fn chunks(&self, plan: &Columns, threads: usize, examples: usize) -> usize {
         let busy = if self.is_gpu { BUSY } else { self.group };
         let idle = busy / (threads * plan.parts).max(1);
-        idle.min(examples / (plan.parts * 64)).max(1)
+        // No device takes more groups in the third dimension.
+        idle.min(examples / (plan.parts * 64)).clamp(1, 65_535)
     }
 
     /// Threads of a group that share a row: a power of two.
