@@ -8,7 +8,7 @@
 //! [`Collective`] is what must be there between the devices. [`BurnCollective`] is burn's own, on the devices that have it: CUDA,
 //! through NCCL. [`Threads`] is one for replicas in the threads of one process, on any device.
 
-use std::sync::{Arc, Barrier, Mutex, PoisonError};
+use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError};
 
 use burn::tensor::distributed::{ReduceOperation, all_reduce};
 use burn::tensor::{Device, Tensor};
@@ -20,6 +20,7 @@ use crate::backend::has_collectives;
 use crate::capture::numbers;
 use crate::error::Error;
 use crate::exec::merge::merge;
+use crate::model::full;
 use crate::optimizer::Accumulated;
 
 /// Sums over the devices that share a batch.
@@ -118,6 +119,12 @@ struct Shared {
     all: Barrier,
 }
 
+impl Shared {
+    fn given(&self) -> MutexGuard<'_, Vec<Option<Tensor<2>>>> {
+        self.given.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl Threads {
     /// One for each of so many threads.
     pub fn of(count: usize) -> Vec<Self> {
@@ -135,12 +142,7 @@ impl Threads {
 
 impl Collective for Threads {
     fn devices(&self) -> usize {
-        let given = self
-            .shared
-            .given
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        given.len()
+        self.shared.given().len()
     }
 
     fn rank(&self) -> usize {
@@ -149,15 +151,9 @@ impl Collective for Threads {
 
     fn sum(&self, x: Tensor<2>) -> Tensor<2> {
         let device = x.device();
-        let lock = || {
-            self.shared
-                .given
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-        };
-        lock()[self.rank] = Some(x);
+        self.shared.given()[self.rank] = Some(x);
         self.shared.all.wait();
-        let given = lock().clone().into_iter();
+        let given = self.shared.given().clone().into_iter();
         let given = given.map(|x| x.expect("every thread has given").to_device(&device));
         let sum = given.reduce(|sum, x| sum + x).expect("one thread at least");
         // Nobody gives anew before everybody has taken.
@@ -184,7 +180,7 @@ impl Accumulated {
         // What every device gives, a row for each: the sum of tensors that are zero but for one row.
         let gather = |x: Tensor<2>| {
             let [_, columns] = x.dims();
-            let rows = Tensor::zeros([devices, columns], (&x.device(), x.dtype()));
+            let rows = full(0.0, [devices, columns], &x.device(), x.dtype());
             if columns == 0 {
                 return rows;
             }

@@ -101,6 +101,13 @@ pub(crate) enum Operand {
 }
 
 impl Operand {
+    fn device(&self) -> Device {
+        match self {
+            Self::Matrix(x) => x.device(),
+            Self::Product([left, _]) => left.device(),
+        }
+    }
+
     /// How many numbers are read.
     pub(crate) fn elements(&self) -> usize {
         match self {
@@ -165,11 +172,7 @@ pub(crate) fn run_kernel(
     sides: [usize; 2],
     dtype: DType,
 ) -> Vec<Tensor<2>> {
-    let kind = inputs.first().and_then(|input| match input {
-        Operand::Matrix(x) => device_kind(&x.device()),
-        Operand::Product(factors) => device_kind(&factors[0].device()),
-    });
-    match kind {
+    match inputs.first().and_then(|it| device_kind(&it.device())) {
         #[cfg(feature = "flex")]
         Some(Runs::Flex) => {
             let inputs = inputs.into_iter().map(Operand::held_by::<Flex>).collect();

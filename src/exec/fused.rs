@@ -23,11 +23,7 @@ impl Leaf<'_> {
     /// Computes a node now, or lets it wait for a kernel.
     pub(super) fn visit(&mut self, id: NodeId, kernels: bool) {
         if let Some(nothing) = self.nothing(id) {
-            for x in self.operands(id) {
-                if self.host(x).is_none() {
-                    drop(self.cell(x));
-                }
-            }
+            self.have_read(id);
             self.table.store(id, nothing);
             return;
         }

@@ -144,12 +144,17 @@ impl<'a> Leaf<'a> {
             _ => return None,
         };
         let value = value.ok()?;
+        self.have_read(id);
+        Some(value)
+    }
+
+    /// The operands of a node have been read for it.
+    pub(super) fn have_read(&mut self, id: NodeId) {
         for x in self.operands(id) {
             if self.host(x).is_none() {
                 drop(self.cell(x));
             }
         }
-        Some(value)
     }
 
     pub(super) fn evaluate(&mut self, id: NodeId) -> Cell {

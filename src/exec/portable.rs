@@ -127,6 +127,13 @@ impl Run {
         self.inputs.program.clone()
     }
 
+    /// Takes the gradients of all leaves, in order.
+    pub(crate) fn leaves(&mut self, grads: Vec<Form>) {
+        for (at, form) in grads.into_iter().enumerate() {
+            self.leaf(at, form);
+        }
+    }
+
     /// For a program that reads no gradients: each leaf is complete.
     pub(crate) fn without_grads(&mut self) {
         for at in 0..self.tables.len() {

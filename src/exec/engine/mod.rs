@@ -233,9 +233,7 @@ impl Engine {
         self.stepping = true;
         let bound = self.bound.as_mut().expect("bound before");
         let mut run = Run::new(inputs, std::mem::take(&mut bound.slots));
-        for (at, form) in grads.into_iter().enumerate() {
-            run.leaf(at, form);
-        }
+        run.leaves(grads);
         self.commit(run)
     }
 

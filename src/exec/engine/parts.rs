@@ -56,9 +56,7 @@ impl Engine {
     /// What a part of a batch gives, the values that are merged first. The state stays as it is.
     pub(crate) fn part(&self, inputs: Inputs, grads: Vec<Form>) -> Vec<Vec<Matrix>> {
         let mut run = self.begin(inputs);
-        for (at, form) in grads.into_iter().enumerate() {
-            run.leaf(at, form);
-        }
+        run.leaves(grads);
         run.finish().outputs
     }
 

@@ -167,10 +167,14 @@ impl Program {
     /// The slots that are not of the host, but count the steps of a hyper-parameter that is now a schedule: an executor must read
     /// them before the step. Few programs have any: those with a schedule inside a guard that depends on the gradients.
     pub fn slots_to_read(&self, hypers: &[Hyper]) -> Vec<SlotId> {
-        let of_host = self.host_slots();
         let hypers = self.hypers().iter().zip(hypers);
         let scheduled = hypers.filter(|(_, now)| now.is_schedule());
         let mut counts: Vec<SlotId> = scheduled.filter_map(|(slot, _)| slot.count).collect();
+        if counts.is_empty() {
+            // Asked at every step; whose the slots are need not be found out for that.
+            return counts;
+        }
+        let of_host = self.host_slots();
         counts.retain(|at| !of_host[*at as usize]);
         counts.sort_unstable();
         counts.dedup();
