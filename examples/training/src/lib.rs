@@ -1,0 +1,1 @@
+//! Work begins here.
