@@ -180,6 +180,16 @@ pub enum Error {
         got: String,
     },
 
+    /// A chain without the hyper-parameter that burn sets at each step.
+    #[error(
+        "the chain has no hyper-parameter `learning_rate` (it has {}), so the learning rate that burn gives at each step would be ignored: end it with `scale_by_learning_rate`, or name a hyper-parameter so by `.named(\"learning_rate\")`",
+        if known.is_empty() { "none".to_owned() } else { known.join(", ") }
+    )]
+    NoLearningRate {
+        /// The hyper-parameters of the chain.
+        known: Vec<String>,
+    },
+
     /// Parts of a batch that do not belong together.
     #[error(
         "this part of a batch was accumulated for {what}, so it cannot be merged: accumulate every part of a batch with one optimizer and the same model, then step once"

@@ -59,7 +59,9 @@ pub use capture::{
 pub use error::Error;
 pub use exec::{HostRunner, NormMethod, Settings};
 pub use grads::{PerExampleGrads, PerExampleGradsBuilder};
-pub use optimizer::{Accumulated, Extras, Optimizer, Rejected, Updates};
+pub use optimizer::{
+    Accumulated, Extras, LeafState, Leafwise, Optimizer, Record, Rejected, Updates,
+};
 pub use pergrad_transforms as transforms;
 
 /// Everything for writing chains and links; see [`pergrad_transforms::prelude`].

@@ -3,6 +3,9 @@
 mod accumulated;
 mod extras;
 mod inspect;
+mod leaf_state;
+mod leafwise;
+mod record;
 mod rejected;
 mod saving;
 mod streamed;
@@ -19,6 +22,9 @@ use pergrad_transforms::{Aggregated, Axis, PerExample, Program, Transform};
 
 pub use accumulated::Accumulated;
 pub use extras::Extras;
+pub use leaf_state::LeafState;
+pub use leafwise::Leafwise;
+pub use record::Record;
 pub use rejected::Rejected;
 pub use updates::Updates;
 

@@ -51,6 +51,17 @@ pub enum Error {
         reason: &'static str,
     },
 
+    /// A link looks beyond the leaf it is at.
+    #[error(
+        "`{link}` {what}, but burn's `Optimizer` trait sees one parameter at a time: step the whole model with `pergrad::Optimizer::step`, also inside burn-train's loop by its custom step"
+    )]
+    AcrossLeaves {
+        /// The link.
+        link: String,
+        /// What it does.
+        what: String,
+    },
+
     /// A link asked for state and never set it.
     #[error(
         "`{link}` asks for the state `{name}` but never sets it: call `set` with the next value, or use `state`"

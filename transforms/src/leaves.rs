@@ -77,6 +77,18 @@ impl Leaves {
         Self::Not(Box::new(self))
     }
 
+    /// Whether the shape of a leaf alone decides, so that a leaf that is seen by itself can be asked.
+    pub fn is_by_shape(&self) -> bool {
+        match self {
+            Self::All | Self::RankAtLeast(_) | Self::TwoAxesAtLeast(_) => true,
+            Self::Matching(_) | Self::Paths(_) => false,
+            Self::Not(other) => other.is_by_shape(),
+            Self::AllOf(parts) | Self::AnyOf(parts) | Self::Part { of: parts, .. } => {
+                parts.iter().all(Self::is_by_shape)
+            }
+        }
+    }
+
     /// For each leaf of `tree`, whether it is selected.
     ///
     /// # Errors

@@ -24,6 +24,7 @@ mod checked;
 mod display;
 mod graph;
 mod host;
+mod leafwise;
 mod named;
 mod number;
 mod op;
