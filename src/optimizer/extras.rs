@@ -8,7 +8,8 @@ use pergrad_transforms::Program;
 use crate::error::Error;
 use crate::model::reshape;
 
-/// Named inputs that a chain reads at each step: numbers such as the loss, and one number for each example such as weights.
+/// Named inputs that a chain reads at each step: numbers such as the loss, and one number for each example such as weights. Those that no
+/// link reads are ignored, so that chains with and without an input may change places; one that is missing is an error.
 ///
 /// # Example
 /// ```

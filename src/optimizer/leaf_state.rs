@@ -15,7 +15,6 @@ use crate::capture::numbers;
 use crate::error::Error;
 use crate::exec::engine::Engine;
 
-
 /// What a [`Leafwise`](super::Leafwise) chain remembers of one parameter.
 #[derive(Clone, Debug)]
 pub struct LeafState(Kind);

@@ -11,12 +11,13 @@
 use burn::optim::LearningRate;
 use burn::tensor::{Device, Tensor};
 use pergrad_transforms::axis::Updates as EndsAggregated;
-use pergrad_transforms::{Aggregated, Hyper, LeafInfo, ParamTree, Program, Transform};
+use pergrad_transforms::spec::DynChain;
+use pergrad_transforms::{Aggregated, AxisKind, Hyper, LeafInfo, ParamTree, Program, Transform};
 
 use super::leaf_state::LeafState;
 use crate::error::Error;
-use crate::exec::engine::{Engine, Wanted};
 use crate::exec::Settings;
+use crate::exec::engine::{Engine, Wanted};
 use crate::grads::form::Form;
 use crate::model::{dtype, reshape};
 
@@ -73,7 +74,18 @@ impl Leafwise {
         T: Transform<Aggregated>,
         T::Out: EndsAggregated,
     {
-        let program = pergrad_transforms::program_over::<Aggregated, T>(&chain)?;
+        Self::from_program(pergrad_transforms::program_over::<Aggregated, T>(&chain)?)
+    }
+
+    /// The same from a run-time chain.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new), and a link that needs the examples apart.
+    pub fn from_dyn(chain: &DynChain) -> Result<Self, Error> {
+        Self::from_program(chain.program_over(AxisKind::Aggregated)?)
+    }
+
+    fn from_program(program: Program) -> Result<Self, Error> {
         program.check_leafwise()?;
         let hypers = program.hypers();
         if !hypers.iter().any(|hyper| hyper.name == LEARNING_RATE) {

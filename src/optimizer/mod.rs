@@ -198,6 +198,15 @@ impl Optimizer<Aggregated> {
         Ok(Self::from_program(program))
     }
 
+    /// An optimizer over ordinary gradients from a run-time chain.
+    ///
+    /// # Errors
+    /// A link that needs the examples apart, or a hyper-parameter that makes no sense.
+    pub fn aggregated_from_dyn(chain: &pergrad_transforms::spec::DynChain) -> Result<Self, Error> {
+        let program = chain.program_over(pergrad_transforms::AxisKind::Aggregated)?;
+        Ok(Self::from_program(program))
+    }
+
     /// The new model. The gradients are burn's.
     ///
     /// # Errors

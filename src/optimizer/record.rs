@@ -81,7 +81,10 @@ impl Record {
             let name = format!("{}/{}", slot.name, leaf.map_or("", |leaf| leaf));
             Tensor::new(name, dtype, shape, id, bytes)
         };
-        let tensors = self.state.slots.iter().map(tensor).collect();
+        // In one order, so that one state is one file.
+        let mut slots: Vec<&SlotState> = self.state.slots.iter().collect();
+        slots.sort_by_key(|slot| (&slot.name, &slot.leaf));
+        let tensors = slots.into_iter().map(tensor).collect();
         let hypers = serde_json::to_string(&self.state.hypers).expect("numbers and schedules");
         Writer::new(tensors)
             .with_scalar(KEY, Scalar::UInt(u64::from(self.state.version)))

@@ -192,23 +192,14 @@ pub enum Error {
 
     /// A named input was not given.
     #[error(
-        "the chain reads `{name}` at each step, but it was not given: add it to the extras of the step"
+        "the chain reads `{name}` at each step, but {}: add it to the extras of the step",
+        if given.is_empty() { "no input was given".to_owned() } else { format!("only {} came", given.join(", ")) }
     )]
     MissingExtra {
         /// The name.
         name: String,
-    },
-
-    /// A named input was given that no link reads.
-    #[error(
-        "`{name}` was given, but no link of this chain reads it: it reads {}",
-        list(known)
-    )]
-    UnknownExtra {
-        /// The name.
-        name: String,
-        /// Those that are read.
-        known: Vec<String>,
+        /// Those that came.
+        given: Vec<String>,
     },
 
     /// A named input has another length than the batch, or than 1 if it is one number.

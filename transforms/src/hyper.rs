@@ -1,6 +1,6 @@
 //! Hyper-parameters: a number or a schedule, perhaps with a name, and the values that make sense.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 
 use crate::error::Error;
 use crate::program::Number;
@@ -8,7 +8,8 @@ use crate::schedule::Schedule;
 
 /// A number or a [`Schedule`] of the step count, for every argument of a link that is a real number.
 ///
-/// `f64` and [`Schedule`] convert into it. In serde data it is a number, a schedule, or one of them under a name.
+/// `f64` and [`Schedule`] convert into it. In serde data it is a number, a schedule, or one of them under a name; in formats that do not
+/// say what comes next it is that as JSON text.
 ///
 /// # Example
 /// ```
@@ -18,8 +19,7 @@ use crate::schedule::Schedule;
 /// assert_eq!(fixed.at(7), 0.9);
 /// assert_eq!(decaying.at(5), 0.55);
 /// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged, deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Hyper {
     /// The same number at every step.
     Number(Number),
@@ -32,6 +32,35 @@ pub enum Hyper {
         /// The value.
         value: Box<Hyper>,
     },
+}
+
+/// How it is written where the format says what comes next.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged, deny_unknown_fields, remote = "Hyper")]
+enum Tagless {
+    Number(Number),
+    Schedule(Schedule),
+    Named { name: String, value: Box<Hyper> },
+}
+
+impl Serialize for Hyper {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            return Tagless::serialize(self, serializer);
+        }
+        let text = serde_json::to_string(self).map_err(ser::Error::custom)?;
+        serializer.serialize_str(&text)
+    }
+}
+
+impl<'de> Deserialize<'de> for Hyper {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if deserializer.is_human_readable() {
+            return Tagless::deserialize(deserializer);
+        }
+        let text = String::deserialize(deserializer)?;
+        serde_json::from_str(&text).map_err(de::Error::custom)
+    }
 }
 
 impl Hyper {

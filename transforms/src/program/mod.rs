@@ -234,24 +234,17 @@ impl Program {
         graph::applied(self.clone())
     }
 
-    /// Checks that a step gives every named input that the program reads, of the right length, and no other.
+    /// Checks that a step gives every named input that the program reads, of the right length. Others are ignored, so that chains with
+    /// and without an input may change places.
     ///
     /// # Errors
-    /// A missing or unknown name, or another length than 1 or the number of examples.
+    /// A missing name, or another length than 1 or the number of examples.
     pub fn check_extras<'a>(
         &self,
         examples: usize,
         given: impl IntoIterator<Item = (&'a str, usize)>,
     ) -> Result<(), crate::Error> {
         let given: Vec<(&str, usize)> = given.into_iter().collect();
-        // The unknown first: a misspelled name is then shown beside the right one.
-        let unknown = |name: &str| !self.extras.iter().any(|extra| extra.name == name);
-        if let Some((name, _)) = given.iter().find(|(name, _)| unknown(name)) {
-            return Err(crate::Error::UnknownExtra {
-                name: (*name).to_owned(),
-                known: self.extras.iter().map(|extra| extra.name.clone()).collect(),
-            });
-        }
         for extra in &self.extras {
             let expected = match extra.axis {
                 AxisKind::PerExample => examples,
@@ -259,7 +252,10 @@ impl Program {
             };
             let name = extra.name.clone();
             match given.iter().find(|(known, _)| *known == extra.name) {
-                None => return Err(crate::Error::MissingExtra { name }),
+                None => {
+                    let given = given.iter().map(|(name, _)| (*name).to_owned()).collect();
+                    return Err(crate::Error::MissingExtra { name, given });
+                }
                 Some(&(_, got)) if got != expected => {
                     return Err(crate::Error::ExtraLength {
                         name,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// An `f64` that is compared by its bits, and written as `"NaN"`, `"inf"` or `"-inf"` where JSON has no number.
+/// An `f64` that is compared by its bits. Readable serde formats get `"NaN"`, `"inf"` or `"-inf"` where JSON has no number.
 #[derive(Clone, Copy, Debug)]
 pub struct Number(pub f64);
 
@@ -34,7 +34,7 @@ impl std::fmt::Display for Number {
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
-            x if x.is_finite() => serializer.serialize_f64(x),
+            x if x.is_finite() || !serializer.is_human_readable() => serializer.serialize_f64(x),
             x if x.is_nan() => serializer.serialize_str("NaN"),
             x if x > 0.0 => serializer.serialize_str("inf"),
             _ => serializer.serialize_str("-inf"),
@@ -74,6 +74,9 @@ impl<'de> Deserialize<'de> for Number {
                     _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
                 }
             }
+        }
+        if !deserializer.is_human_readable() {
+            return f64::deserialize(deserializer).map(Self);
         }
         deserializer.deserialize_any(Visitor)
     }

@@ -2,7 +2,7 @@
 
 use pergrad_transforms::reference::Reference;
 use pergrad_transforms::runner::{HostTensor, Runner, StepInput};
-use pergrad_transforms::spec::{Catalogue, ChainSpec, Family};
+use pergrad_transforms::spec::{Catalogue, ChainSpec, Family, LinkSpec};
 use pergrad_transforms::{AxisKind, Program};
 
 use crate::model::tree;
@@ -20,9 +20,9 @@ fn rosenbrock([x, y]: [f64; 2]) -> (f64, [f64; 2]) {
     (value, [-2.0 * slope - 400.0 * x * gap, 200.0 * gap])
 }
 
-fn program(json: &str) -> Program {
-    let spec: ChainSpec = serde_json::from_str(&format!("[{json}]")).unwrap();
-    let chain = Catalogue::standard().build(&spec).unwrap();
+fn program(link: &LinkSpec) -> Program {
+    let links = vec![link.clone()];
+    let chain = Catalogue::standard().build(&ChainSpec { links }).unwrap();
     chain.program_over(AxisKind::Aggregated).unwrap()
 }
 
@@ -58,202 +58,24 @@ fn least(program: &Program, f: Function, begin: [f64; 2], steps: usize) -> f64 {
     }
 }
 
-/// Optimizers with arguments for the parabola and for Rosenbrock's valley.
-const OPTIMIZERS: &[(&str, &str, &str)] = &[
-    (
-        "acprop",
-        r#""learning_rate": 0.05"#,
-        r#""learning_rate": 0.01"#,
-    ),
-    (
-        "adabelief",
-        r#""learning_rate": 0.1"#,
-        r#""learning_rate": 0.05"#,
-    ),
-    (
-        "adadelta",
-        r#""learning_rate": 10"#,
-        r#""learning_rate": 10"#,
-    ),
-    (
-        "adafactor",
-        r#""learning_rate": 0.05"#,
-        r#""learning_rate": 0.01"#,
-    ),
-    (
-        "adagrad",
-        r#""learning_rate": 0.5"#,
-        r#""learning_rate": 0.5"#,
-    ),
-    (
-        "adam",
-        r#""learning_rate": 0.1"#,
-        r#""learning_rate": 0.05"#,
-    ),
-    (
-        "nadam",
-        r#""learning_rate": 0.1"#,
-        r#""learning_rate": 0.05"#,
-    ),
-    (
-        "adamax",
-        r#""learning_rate": 0.1"#,
-        r#""learning_rate": 0.05"#,
-    ),
-    (
-        "adamaxw",
-        r#""learning_rate": 0.1"#,
-        r#""learning_rate": 0.05"#,
-    ),
-    (
-        "adamw",
-        r#""learning_rate": 0.1"#,
-        r#""learning_rate": 0.05"#,
-    ),
-    (
-        "nadamw",
-        r#""learning_rate": 0.1"#,
-        r#""learning_rate": 0.05"#,
-    ),
-    (
-        "adan",
-        r#""learning_rate": 0.1"#,
-        r#""learning_rate": 0.05"#,
-    ),
-    (
-        "ademamix",
-        r#""learning_rate": 0.1"#,
-        r#""learning_rate": 0.05"#,
-    ),
-    (
-        "adopt",
-        r#""learning_rate": 0.1"#,
-        r#""learning_rate": 0.05"#,
-    ),
-    (
-        "amsgrad",
-        r#""learning_rate": 0.1"#,
-        r#""learning_rate": 0.2"#,
-    ),
-    ("cocob", r#""alpha": 1"#, r#""alpha": 1"#),
-    (
-        "dadapt_adamw",
-        r#""estim_lr0": 0.01"#,
-        r#""estim_lr0": 0.01"#,
-    ),
-    ("dog", r#""init_value": 0.01"#, r#""init_value": 0.01"#),
-    ("dowg", r#""#, r#""#),
-    (
-        "fromage",
-        r#""learning_rate": 0.01"#,
-        r#""learning_rate": 0.001"#,
-    ),
-    (
-        "lamb",
-        r#""learning_rate": 0.01"#,
-        r#""learning_rate": 0.01"#,
-    ),
-    (
-        "lars",
-        r#""learning_rate": 1, "trust_coefficient": 0.02"#,
-        r#""learning_rate": 0.1, "trust_coefficient": 0.02"#,
-    ),
-    (
-        "lion",
-        r#""learning_rate": 0.01"#,
-        r#""learning_rate": 0.001"#,
-    ),
-    (
-        "madgrad",
-        r#""learning_rate": 0.1"#,
-        r#""learning_rate": 0.1"#,
-    ),
-    ("momo", r#""#, r#""learning_rate": 0.01"#),
-    (
-        "momo_adam",
-        r#""learning_rate": 0.1"#,
-        r#""learning_rate": 0.1"#,
-    ),
-    (
-        "muon",
-        r#""learning_rate": 0.01"#,
-        r#""learning_rate": 0.002"#,
-    ),
-    (
-        "novograd",
-        r#""learning_rate": 0.02"#,
-        r#""learning_rate": 0.002"#,
-    ),
-    (
-        "optimistic_adam_v2",
-        r#""learning_rate": 0.1"#,
-        r#""learning_rate": 0.05"#,
-    ),
-    (
-        "optimistic_gradient_descent",
-        r#""learning_rate": 0.1"#,
-        r#""learning_rate": 0.001"#,
-    ),
-    ("polyak_sgd", r#""#, r#""#),
-    ("prodigy", r#""estim_lr0": 0.01"#, r#""estim_lr0": 0.01"#),
-    (
-        "radam",
-        r#""learning_rate": 0.1"#,
-        r#""learning_rate": 0.003"#,
-    ),
-    (
-        "rmsprop",
-        r#""learning_rate": 0.01"#,
-        r#""learning_rate": 0.003"#,
-    ),
-    (
-        "rprop",
-        r#""learning_rate": 0.1"#,
-        r#""learning_rate": 0.05"#,
-    ),
-    (
-        "sgd",
-        r#""learning_rate": 0.1"#,
-        r#""learning_rate": 0.001, "momentum": 0.9"#,
-    ),
-    (
-        "sign_ema",
-        r#""learning_rate": 0.01"#,
-        r#""learning_rate": 0.001"#,
-    ),
-    (
-        "signum",
-        r#""learning_rate": 0.01"#,
-        r#""learning_rate": 0.001"#,
-    ),
-    (
-        "sign_sgd",
-        r#""learning_rate": 0.01"#,
-        r#""learning_rate": 0.001"#,
-    ),
-    (
-        "simplified_ademamix",
-        r#""learning_rate": 0.003"#,
-        r#""learning_rate": 0.0003"#,
-    ),
-    ("sm3", r#""learning_rate": 0.5"#, r#""learning_rate": 0.5"#),
-    (
-        "yogi",
-        r#""learning_rate": 0.1"#,
-        r#""learning_rate": 0.05"#,
-    ),
-];
+/// An optimizer with the arguments it takes each function with.
+#[derive(serde::Deserialize)]
+struct Case {
+    parabola: LinkSpec,
+    rosenbrock: LinkSpec,
+}
+
+fn cases() -> Vec<Case> {
+    serde_json::from_str(include_str!("minimise/optimizers.json")).unwrap()
+}
 
 #[test]
 fn every_optimizer_minimises_a_parabola_and_rosenbrocks_valley() {
     let mut bad = Vec::new();
-    for (name, parabola_args, valley_args) in OPTIMIZERS {
-        let of = |args: &str| {
-            let comma = if args.is_empty() { "" } else { ", " };
-            program(&format!(r#"{{"link": "{name}"{comma}{args}}}"#))
-        };
-        let low = least(&of(parabola_args), parabola, [1.0, -1.5], 400);
-        let valley = least(&of(valley_args), rosenbrock, [-0.5, 1.5], 6000);
+    for case in cases() {
+        let name = &case.parabola.link;
+        let low = least(&program(&case.parabola), parabola, [1.0, -1.5], 400);
+        let valley = least(&program(&case.rosenbrock), rosenbrock, [-0.5, 1.5], 6000);
         if !(low <= 1e-3 && valley <= 1e-2) {
             bad.push(format!("{name}: {low:.1e} {valley:.1e}"));
         }
@@ -270,7 +92,7 @@ fn every_optimizer_of_the_catalogue_is_tried() {
     };
     for entry in Catalogue::standard().entries() {
         if entry.family == Family::Alias && !over_examples(entry.name) {
-            let tried = OPTIMIZERS.iter().any(|(name, ..)| *name == entry.name);
+            let tried = cases().iter().any(|case| case.parabola.link == entry.name);
             assert!(tried, "{}", entry.name);
         }
     }
