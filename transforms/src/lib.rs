@@ -18,6 +18,7 @@
 //! | [`Value`], [`Tracer`], [`Transform`] | how a link is written |
 //! | [`elementwise`], [`over_examples`], [`per_example`], [`aggregated`], [`alias`] | the links, a file each |
 //! | [`combine`] | `chain`, `then`, `zip`, `ratio`, `masked`, `partition`: links made of links |
+//! | [`monitor`] | links that pass the gradients on and say something about them |
 //! | [`wrap`] | steps that are skipped, collected or looked back on: links around links |
 //! | [`schedule`], [`hyper`] | numbers that have names and may change from step to step |
 //! | [`program`](mod@program) | what a chain becomes: data, text, the language of interpreters |
@@ -36,6 +37,7 @@ mod error;
 pub mod extent;
 pub mod hyper;
 pub mod leaves;
+pub mod monitor;
 pub mod over_examples;
 pub mod per_example;
 pub mod program;
@@ -103,6 +105,7 @@ pub mod prelude {
     };
     pub use crate::hyper::{Domain, Hyper};
     pub use crate::leaves::Leaves;
+    pub use crate::monitor;
     pub use crate::over_examples::{
         batch_mean, geometric_median, least_harm, majority, max, mean, median, min,
         project_conflicts, sum, trimmed_mean, unbiased_square_of_mean, upgrad, variance,

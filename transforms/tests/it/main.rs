@@ -11,6 +11,7 @@ mod gram;
 mod laws;
 mod minimise;
 mod model;
+mod monitor;
 mod noise_scale;
 mod options;
 mod papers;
