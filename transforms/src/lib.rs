@@ -21,6 +21,7 @@
 //! | [`monitor`] | links that pass the gradients on and say something about them |
 //! | [`wrap`] | steps that are skipped, collected or looked back on: links around links |
 //! | [`schedule`], [`hyper`] | numbers that have names and may change from step to step |
+//! | [`batch_size`] | how many micro-batches make the next step |
 //! | [`program`](mod@program) | what a chain becomes: data, text, the language of interpreters |
 //! | [`tree`], [`leaves`] | the parameters of a model, and selections of them |
 //! | [`mod@reference`] | the meaning of a program on `ndarray` |
@@ -31,6 +32,7 @@
 pub mod aggregated;
 pub mod alias;
 pub mod axis;
+pub mod batch_size;
 pub mod combine;
 pub mod elementwise;
 mod error;
@@ -57,6 +59,7 @@ pub mod wrap;
 pub use aggregated::*;
 pub use alias::*;
 pub use axis::{Aggregated, Axis, AxisKind, PerExample};
+pub use batch_size::BatchSizeSchedule;
 pub use combine::*;
 pub use elementwise::*;
 pub use error::Error;
@@ -98,6 +101,7 @@ pub mod prelude {
         signum, simplified_ademamix, sm3, sophia_with_curvature, yogi,
     };
     pub use crate::axis::{Aggregated, Axis, PerExample};
+    pub use crate::batch_size::{BatchSizeSchedule, gns_guided, linear_in_tokens};
     pub use crate::combine::{Compose, chain, masked, partition, ratio, zip};
     pub use crate::elementwise::{
         abs, add_scalar, at_least, clip, identity, power, reciprocal, scale, scale_by_schedule,
