@@ -18,8 +18,10 @@
 //! | [`Value`], [`Tracer`], [`Transform`] | how a link is written |
 //! | [`elementwise`], [`over_examples`], [`per_example`], [`aggregated`], [`alias`] | the links, a file each |
 //! | [`combine`] | `chain`, `then`, `zip`, `ratio`, `masked`, `partition`: links made of links |
+//! | [`monitor`] | links that pass the gradients on and say something about them |
 //! | [`wrap`] | steps that are skipped, collected or looked back on: links around links |
 //! | [`schedule`], [`hyper`] | numbers that have names and may change from step to step |
+//! | [`batch_size`] | how many micro-batches make the next step |
 //! | [`program`](mod@program) | what a chain becomes: data, text, the language of interpreters |
 //! | [`tree`], [`leaves`] | the parameters of a model, and selections of them |
 //! | [`mod@reference`] | the meaning of a program on `ndarray` |
@@ -30,12 +32,14 @@
 pub mod aggregated;
 pub mod alias;
 pub mod axis;
+pub mod batch_size;
 pub mod combine;
 pub mod elementwise;
 mod error;
 pub mod extent;
 pub mod hyper;
 pub mod leaves;
+pub mod monitor;
 pub mod over_examples;
 pub mod per_example;
 pub mod program;
@@ -55,6 +59,7 @@ pub mod wrap;
 pub use aggregated::*;
 pub use alias::*;
 pub use axis::{Aggregated, Axis, AxisKind, PerExample};
+pub use batch_size::BatchSizeSchedule;
 pub use combine::*;
 pub use elementwise::*;
 pub use error::Error;
@@ -96,6 +101,7 @@ pub mod prelude {
         signum, simplified_ademamix, sm3, sophia_with_curvature, yogi,
     };
     pub use crate::axis::{Aggregated, Axis, PerExample};
+    pub use crate::batch_size::{BatchSizeSchedule, gns_guided, linear_in_tokens};
     pub use crate::combine::{Compose, chain, masked, partition, ratio, zip};
     pub use crate::elementwise::{
         abs, add_scalar, at_least, clip, identity, power, reciprocal, scale, scale_by_schedule,
@@ -103,6 +109,7 @@ pub mod prelude {
     };
     pub use crate::hyper::{Domain, Hyper};
     pub use crate::leaves::Leaves;
+    pub use crate::monitor;
     pub use crate::over_examples::{
         batch_mean, geometric_median, least_harm, majority, max, mean, median, min,
         project_conflicts, sum, trimmed_mean, unbiased_square_of_mean, upgrad, variance,

@@ -18,6 +18,8 @@ pub enum Family {
     Alias,
     /// Around other links.
     Wrapper,
+    /// Before the reduction: passes the gradients on, and gives out metrics.
+    Monitor,
 }
 
 impl std::fmt::Display for Family {
@@ -29,6 +31,7 @@ impl std::fmt::Display for Family {
             Self::Aggregated => "aggregated",
             Self::Alias => "optimizer",
             Self::Wrapper => "around other links",
+            Self::Monitor => "monitor",
         })
     }
 }
@@ -73,6 +76,7 @@ impl Catalogue {
             crate::alias::ENTRIES,
             crate::combine::ENTRIES,
             crate::wrap::ENTRIES,
+            crate::monitor::ENTRIES,
         ];
         Self {
             entries: families.concat(),

@@ -3,6 +3,7 @@
 //! The oracle of a test is another algorithm, most often a plain f64 loop over the examples.
 
 mod axes;
+mod batch_size;
 mod cases;
 mod custom;
 mod errors;
@@ -11,6 +12,7 @@ mod gram;
 mod laws;
 mod minimise;
 mod model;
+mod monitor;
 mod noise_scale;
 mod options;
 mod papers;

@@ -5,7 +5,6 @@ use pergrad_transforms::runner::StepInput;
 use pergrad_transforms::{PerExample, Transform};
 
 use crate::model::{add_leaf, batch, column, step, steps, w};
-use crate::noise_scale::NoiseScale;
 use crate::tolerance::{Tolerated, assert_close};
 
 fn number<T: Tolerated>(chain: &impl Transform<PerExample>, input: &StepInput) -> f64 {
@@ -118,22 +117,24 @@ fn case_14_loss_mean_against_sum() {
 /// nanoGNS, cockpit#28
 #[test]
 fn case_15_noise_scale() {
-    let noise_scale = program(&chain((NoiseScale::default(), mean()))).unwrap();
+    for link in [monitor::gns(), monitor::gns().by_variance()] {
+        noise_scale_of(link);
+    }
+}
+
+fn noise_scale_of(link: monitor::Gns) {
+    let noise_scale = program(&chain((link.decay(0.0), mean()))).unwrap();
     let output = step::<f64>(&noise_scale, &column(&Y));
-    assert_close::<f64>(&output.metrics["noise_scale.g2"], &[22.0 / 3.0], "G^2");
-    assert_close::<f64>(&output.metrics["noise_scale.s"], &[20.0 / 3.0], "S");
-    assert_close::<f64>(
-        &output.metrics["noise_scale.gns"],
-        &[10.0 / 11.0],
-        "S / G^2",
-    );
+    assert_close::<f64>(&output.metrics["gns.g2"], &[22.0 / 3.0], "G^2");
+    assert_close::<f64>(&output.metrics["gns.s"], &[20.0 / 3.0], "S");
+    assert_close::<f64>(&output.metrics["gns.scale"], &[10.0 / 11.0], "S / G^2");
 
     let noise_only = step::<f64>(&noise_scale, &column(&[-1.0, 1.0]));
-    assert_close::<f64>(&noise_only.metrics["noise_scale.g2"], &[-1.0], "below 0");
-    assert_eq!(noise_only.metrics["noise_scale.gns"], [f64::INFINITY]);
+    assert_close::<f64>(&noise_only.metrics["gns.g2"], &[-1.0], "below 0");
+    assert_eq!(noise_only.metrics["gns.scale"], [f64::INFINITY]);
 
     let nothing = step::<f64>(&noise_scale, &column(&[0.0, 0.0]));
-    assert_eq!(nothing.metrics["noise_scale.gns"], [0.0]);
+    assert_eq!(nothing.metrics["gns.scale"], [0.0]);
     assert!(noise_scale.check_batch(1).is_err());
 }
 

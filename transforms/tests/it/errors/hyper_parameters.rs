@@ -98,6 +98,18 @@ fn every_constructor_refuses_what_makes_no_sense() {
         |x| mean().then(scale_by_adam().eps_root(x)),
         NOT_NEGATIVE,
     );
+    assert_allowed("gns.decay", |x| monitor::gns().decay(x), DECAY);
+    assert_allowed("learning_rate", monitor::cabs, NOT_NEGATIVE);
+    assert_allowed(
+        "early_stopping.eps",
+        |x| monitor::early_stopping().eps(x),
+        NOT_NEGATIVE,
+    );
+    assert_allowed(
+        "per_example_norms.outliers_above",
+        |x| monitor::per_example_norms().outliers_above(x),
+        BOUND,
+    );
     assert_allowed("b1", |x| mean().then(scale_by_lion().b1(x)), SHARE);
     assert_allowed("b2", |x| mean().then(scale_by_lion().b2(x)), SHARE);
 }

@@ -36,6 +36,31 @@ pub(super) static SAMPLES: LazyLock<Vec<(Stands, &str)>> = LazyLock::new(|| {
 });
 
 const HAND_PICKED: &[(Stands, &str)] = &[
+    (Before, r#"{"link": "cabs", "learning_rate": 0.1}"#),
+    (Before, r#""cosine""#),
+    (Before, r#""early_stopping""#),
+    (Before, r#"{"link": "early_stopping", "eps": 0.5}"#),
+    (Before, r#"{"link": "gns", "decay": 0.5}"#),
+    (
+        Before,
+        r#"{"link": "gns", "over": "leaves", "by": "variance", "leaves": {"matching": "w"}}"#,
+    ),
+    (Before, r#""gsnr""#),
+    (
+        Before,
+        r#"{"link": "gsnr", "unbiased": true, "elements": true}"#,
+    ),
+    (
+        Reduces,
+        r#"{"link": "harm", "links": [{"link": "sgd", "learning_rate": 0.1, "momentum": 0.9}]}"#,
+    ),
+    (Before, r#""inner_product_test""#),
+    (Before, r#""norm_test""#),
+    (Before, r#""orthogonality_test""#),
+    (
+        Before,
+        r#"{"link": "per_example_norms", "leaf_norms": true, "outliers_above": 1.05}"#,
+    ),
     (Anywhere, r#""abs""#),
     (Anywhere, r#"{"link": "add_scalar", "value": 0.5}"#),
     (Anywhere, r#"{"link": "at_least", "bound": 0.25}"#),

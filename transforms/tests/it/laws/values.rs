@@ -70,6 +70,7 @@ fn every_entry_has_a_value_from_elsewhere() {
     elementwise();
     per_example();
     over_examples();
+    monitors();
     aggregated();
     optimizers();
     options();
@@ -199,6 +200,28 @@ fn over_examples() {
     assert_steps(
         r#""unbiased_square_of_mean" | {"link": "add_scalar", "value": 1}"#,
         [[23.0 / 3.0, -1.0 / 3.0], [1.0, 1.0]],
+    );
+}
+
+/// The gradients pass; what the metrics are is in [`monitor`](crate::monitor).
+fn monitors() {
+    for monitor in [
+        r#"{"link": "cabs", "learning_rate": 0.1}"#,
+        r#""cosine""#,
+        r#""early_stopping""#,
+        r#""gns""#,
+        r#""gsnr""#,
+        r#""inner_product_test""#,
+        r#""norm_test""#,
+        r#""orthogonality_test""#,
+        r#""per_example_norms""#,
+    ] {
+        let sum = [[9.0, -3.0], [-0.3, 0.6]];
+        assert_steps(&format!(r#"{monitor} | "sum""#), sum);
+    }
+    assert_steps(
+        r#"{"link": "harm", "links": ["sum", {"link": "scale", "step_size": -1}]}"#,
+        [[-9.0, 3.0], [0.3, -0.6]],
     );
 }
 

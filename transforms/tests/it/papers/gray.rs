@@ -5,12 +5,11 @@ use pergrad_transforms::prelude::*;
 use pergrad_transforms::runner::StepInput;
 
 use crate::model::{add_leaf, step, steps};
-use crate::noise_scale::NoiseScale;
 use crate::random::Random;
 use crate::tolerance::assert_close;
 
 fn noise_scale(decay: f64) -> Program {
-    program(&chain((NoiseScale { decay }, mean()))).unwrap()
+    program(&chain((monitor::gns().decay(decay), mean()))).unwrap()
 }
 
 /// A batch over two leaves, with `mean` added to normal noise; and its rows.
@@ -48,15 +47,12 @@ fn by_norms(rows: &[Vec<f64>]) -> [f64; 2] {
 }
 
 #[test]
-fn the_estimators_by_variance_are_those_by_norms() {
+fn the_estimators_are_those_by_norms() {
     let mut random = Random::new(2411);
     for examples in [2, 3, 8] {
         let (input, rows) = noisy(&mut random, examples, 1.0);
         let output = step::<f64>(&noise_scale(0.0), &input);
-        let got = [
-            output.metrics["noise_scale.g2"][0],
-            output.metrics["noise_scale.s"][0],
-        ];
+        let got = [output.metrics["gns.g2"][0], output.metrics["gns.s"][0]];
         assert_close::<f64>(&got, &by_norms(&rows), "G^2 and S");
         let (b, [g2, s]) = (examples as f64, got);
         assert_close::<f64>(&[g2 + s], &[mean_sq_norm(&rows)], "spegn = G^2 + S");
@@ -76,8 +72,8 @@ fn the_estimators_are_those_of_two_batch_sizes() {
     let g2 = (8.0 * large - small) / (8.0 - 1.0);
     let s = (small - large) / (1.0 - 1.0 / 8.0);
     let output = step::<f64>(&noise_scale(0.0), &input);
-    assert_close::<f64>(&output.metrics["noise_scale.g2"], &[g2], "G^2");
-    assert_close::<f64>(&output.metrics["noise_scale.s"], &[s], "S");
+    assert_close::<f64>(&output.metrics["gns.g2"], &[g2], "G^2");
+    assert_close::<f64>(&output.metrics["gns.s"], &[s], "S");
 }
 
 #[test]
@@ -97,9 +93,9 @@ fn the_averages_are_taken_apart_and_the_ratio_last() {
         }
         let [g2, s] = total.map(|x| x / weights);
         let metrics = &outputs[t].metrics;
-        assert_close::<f64>(&metrics["noise_scale.g2"], &[g2], "G^2");
-        assert_close::<f64>(&metrics["noise_scale.s"], &[s], "S");
-        assert_close::<f64>(&metrics["noise_scale.gns"], &[s / g2.max(0.0)], "ratio");
+        assert_close::<f64>(&metrics["gns.g2"], &[g2], "G^2");
+        assert_close::<f64>(&metrics["gns.s"], &[s], "S");
+        assert_close::<f64>(&metrics["gns.scale"], &[s / g2.max(0.0)], "ratio");
     }
 }
 
@@ -111,10 +107,7 @@ fn noise_without_a_signal_has_no_signal_on_average() {
     let estimates: Vec<[f64; 2]> = (0..2000)
         .map(|_| {
             let output = step::<f64>(&program, &noisy(&mut random, 4, 0.0).0);
-            [
-                output.metrics["noise_scale.g2"][0],
-                output.metrics["noise_scale.s"][0],
-            ]
+            [output.metrics["gns.g2"][0], output.metrics["gns.s"][0]]
         })
         .collect();
     for (which, expected) in [(0, 0.0), (1, 5.0)] {
