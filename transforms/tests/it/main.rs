@@ -11,6 +11,7 @@ mod gram;
 mod laws;
 mod minimise;
 mod model;
+mod noise;
 mod noise_scale;
 mod options;
 mod papers;

@@ -222,6 +222,11 @@ const OPTIMIZERS: &[(&str, &str, &str)] = &[
         r#""learning_rate": 0.001"#,
     ),
     (
+        "noisy_sgd",
+        r#""learning_rate": 0.1, "eta": 0.0001, "seed": 7"#,
+        r#""learning_rate": 0.001, "seed": 7"#,
+    ),
+    (
         "signum",
         r#""learning_rate": 0.01"#,
         r#""learning_rate": 0.001"#,
