@@ -190,6 +190,19 @@ pub enum Error {
         count: String,
     },
 
+    /// Random numbers cannot be told apart from those of an earlier step.
+    #[error(
+        "`{name}` needs a number of its own for each step, but `{count}`, which counts them, {reason}: put the link with the noise outside the guard"
+    )]
+    NoiseCount {
+        /// The random numbers.
+        name: String,
+        /// The state that counts.
+        count: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+
     /// A named input was not given.
     #[error(
         "the chain reads `{name}` at each step, but {}: add it to the extras of the step",

@@ -23,6 +23,7 @@
 //! | [`schedule`], [`hyper`] | numbers that have names and may change from step to step |
 //! | [`batch_size`] | how many micro-batches make the next step |
 //! | [`program`](mod@program) | what a chain becomes: data, text, the language of interpreters |
+//! | [`random`] | noise: from a seed to the numbers of an element |
 //! | [`tree`], [`leaves`] | the parameters of a model, and selections of them |
 //! | [`mod@reference`] | the meaning of a program on `ndarray` |
 //! | [`runner`], [`state`] | running on plain numbers; what is saved and restored |
@@ -43,6 +44,7 @@ pub mod monitor;
 pub mod over_examples;
 pub mod per_example;
 pub mod program;
+pub mod random;
 pub mod reference;
 mod regions;
 pub mod runner;
@@ -69,6 +71,7 @@ pub use leaves::Leaves;
 pub use over_examples::*;
 pub use per_example::*;
 pub use program::{Axes, Program};
+pub use random::Seed;
 pub use state::State;
 pub use tracer::{StateSlot, Tracer};
 pub use transform::{Transform, optimizer_program, program, program_over};
@@ -79,26 +82,26 @@ pub use wrap::*;
 /// Everything for writing chains and links.
 pub mod prelude {
     pub use crate::aggregated::{
-        DogInit, LionMode, PolyakVariant, adaptive_grad_clip, add_decayed_weights, apply_every,
-        bias_correction, centralize, clip_by_block_rms, clip_by_global_norm, ema,
-        keep_params_nonnegative, normalize, normalize_by_update_norm, running_max, running_sum,
-        scale_by_acprop, scale_by_adadelta, scale_by_adam, scale_by_adamax, scale_by_adan,
-        scale_by_ademamix, scale_by_adopt, scale_by_amsgrad, scale_by_belief, scale_by_cocob,
-        scale_by_distance_over_gradients, scale_by_dog, scale_by_dowg, scale_by_factored_rms,
-        scale_by_learning_rate, scale_by_lion, scale_by_madgrad, scale_by_muon, scale_by_novograd,
-        scale_by_optimistic_gradient, scale_by_param_block_norm, scale_by_param_block_rms,
-        scale_by_polyak, scale_by_radam, scale_by_rms, scale_by_rprop, scale_by_rss,
-        scale_by_simplified_ademamix, scale_by_sm3, scale_by_stddev, scale_by_trust_ratio,
-        scale_by_yogi, set_to_zero, trace,
+        DogInit, LionMode, PolyakVariant, adaptive_grad_clip, add_decayed_weights,
+        add_gaussian_noise, add_noise, apply_every, bias_correction, centralize, clip_by_block_rms,
+        clip_by_global_norm, ema, keep_params_nonnegative, normalize, normalize_by_update_norm,
+        running_max, running_sum, scale_by_acprop, scale_by_adadelta, scale_by_adam,
+        scale_by_adamax, scale_by_adan, scale_by_ademamix, scale_by_adopt, scale_by_amsgrad,
+        scale_by_belief, scale_by_cocob, scale_by_distance_over_gradients, scale_by_dog,
+        scale_by_dowg, scale_by_factored_rms, scale_by_learning_rate, scale_by_lion,
+        scale_by_madgrad, scale_by_muon, scale_by_novograd, scale_by_optimistic_gradient,
+        scale_by_param_block_norm, scale_by_param_block_rms, scale_by_polyak, scale_by_radam,
+        scale_by_rms, scale_by_rprop, scale_by_rss, scale_by_simplified_ademamix, scale_by_sm3,
+        scale_by_stddev, scale_by_trust_ratio, scale_by_yogi, set_to_zero, trace,
     };
     pub use crate::alias::{
         acprop, adabelief, adadelta, adafactor, adagrad, adagrad_with_second_moment, adam,
         adam_interpolation, adam_with_second_moment, adamax, adamaxw, adamw, adan, ademamix, adopt,
         amsgrad, amsgrad_with_second_moment, cocob, dadapt_adamw, dog, dowg, fromage, lamb, lars,
         lion, madgrad, micro_adam, micro_adam_msq, micro_adam_var, micro_sign_sgd, momo, momo_adam,
-        muon, nadam, nadamw, novograd, optimistic_adam_v2, optimistic_gradient_descent, polyak_sgd,
-        prodigy, radam, rmsprop, rmsprop_with_second_moment, rprop, sgd, sign_ema, sign_sgd,
-        signum, simplified_ademamix, sm3, sophia_with_curvature, yogi,
+        muon, nadam, nadamw, noisy_sgd, novograd, optimistic_adam_v2, optimistic_gradient_descent,
+        polyak_sgd, prodigy, radam, rmsprop, rmsprop_with_second_moment, rprop, sgd, sign_ema,
+        sign_sgd, signum, simplified_ademamix, sm3, sophia_with_curvature, yogi,
     };
     pub use crate::axis::{Aggregated, Axis, PerExample};
     pub use crate::batch_size::{BatchSizeSchedule, gns_guided, linear_in_tokens};
@@ -118,6 +121,7 @@ pub mod prelude {
         clip_per_example, normalize_per_example, scale_by_past_rms, scale_per_example,
     };
     pub use crate::program::Axes;
+    pub use crate::random::Seed;
     pub use crate::schedule::{
         Interpolation, constant_schedule, cosine_decay_schedule, cosine_onecycle_schedule,
         exponential_decay, join_schedules, linear_onecycle_schedule, linear_schedule,

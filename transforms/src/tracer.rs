@@ -6,6 +6,7 @@ use crate::extent::{Extent, Global, Lasting, Leaf, PerLeaf};
 use crate::hyper::{Domain, Hyper};
 use crate::leaves::Leaves;
 use crate::program::{Axes, Fold, Graph, NodeId, Number, Op, Program};
+use crate::random::Seed;
 use crate::transform::Transform;
 use crate::value::{Predicate, SharedGraph, Value};
 
@@ -141,6 +142,36 @@ impl Tracer {
         count: &StateSlot<Global>,
     ) -> Value<Aggregated, Global> {
         self.node(|graph| graph.hyper_at(field, hyper, domain, Some(count.slot)))
+    }
+
+    /// Standard normal numbers named `"link.field"`, other ones at each step and for each call: for each element, for each leaf, or
+    /// one. All examples have the same.
+    ///
+    /// The numbers depend on the seed, on how many random streams the chain has asked for before, on [`step`](Self::step), on the
+    /// leaf and on the element. Inside links that [begin anew](Self::resetting) they go on. A [guard](Self::guarded) that depends on
+    /// the gradients makes each step read one number back, so put the noise outside where you can.
+    ///
+    /// # Example
+    /// Noise on the length of the gradient, and none on its direction.
+    /// ```
+    /// use pergrad_transforms::prelude::*;
+    /// use pergrad_transforms::{Aggregated, Global};
+    ///
+    /// #[derive(Clone, Debug)]
+    /// struct Jitter(Seed);
+    ///
+    /// impl Transform<Aggregated> for Jitter {
+    ///     type Out = Aggregated;
+    ///     fn trace(&self, x: Value<Aggregated>, cx: &mut Tracer) -> Value<Aggregated> {
+    ///         x * (cx.normal::<Global>("length", &self.0) * 0.1).exp()
+    ///     }
+    /// }
+    ///
+    /// let program = program(&chain((mean(), Jitter(Seed::from(7))))).unwrap();
+    /// assert_eq!(program.streams()[0].name, "jitter.length");
+    /// ```
+    pub fn normal<E: Lasting>(&self, field: &str, seed: &Seed) -> Value<Aggregated, E> {
+        self.node(|graph| graph.normal(field, seed, E::KIND))
     }
 
     /// A named number that the caller gives at each step, such as the loss.

@@ -2,6 +2,8 @@
 
 mod adaptive_grad_clip;
 mod add_decayed_weights;
+mod add_gaussian_noise;
+mod add_noise;
 mod apply_every;
 mod bias_correction;
 mod centralize;
@@ -51,6 +53,8 @@ mod trace;
 
 pub use adaptive_grad_clip::{AdaptiveGradClip, adaptive_grad_clip};
 pub use add_decayed_weights::{AddDecayedWeights, add_decayed_weights};
+pub use add_gaussian_noise::{AddGaussianNoise, add_gaussian_noise};
+pub use add_noise::{AddNoise, add_noise};
 pub use apply_every::{ApplyEvery, apply_every};
 pub use bias_correction::{BiasCorrection, bias_correction};
 pub use centralize::{Centralize, centralize};
@@ -104,6 +108,8 @@ use crate::spec::Entry;
 pub(crate) const ENTRIES: &[Entry] = &[
     adaptive_grad_clip::ENTRY,
     add_decayed_weights::ENTRY,
+    add_gaussian_noise::ENTRY,
+    add_noise::ENTRY,
     apply_every::ENTRY,
     bias_correction::ENTRY,
     centralize::ENTRY,

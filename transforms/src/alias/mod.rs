@@ -35,6 +35,7 @@ mod micro_sign_sgd;
 mod momo;
 mod momo_adam;
 mod muon;
+mod noisy_sgd;
 mod novograd;
 mod optimistic_adam_v2;
 mod optimistic_gradient_descent;
@@ -84,6 +85,7 @@ pub use micro_sign_sgd::{MicroSignSgd, micro_sign_sgd};
 pub use momo::{Momo, momo};
 pub use momo_adam::{MomoAdam, momo_adam};
 pub use muon::{Muon, muon};
+pub use noisy_sgd::{NoisySgd, noisy_sgd};
 pub use novograd::{Novograd, novograd};
 pub use optimistic_adam_v2::{OptimisticAdamV2, optimistic_adam_v2};
 pub use optimistic_gradient_descent::{OptimisticGradientDescent, optimistic_gradient_descent};
@@ -139,6 +141,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
     momo::ENTRY,
     momo_adam::ENTRY,
     muon::ENTRY,
+    noisy_sgd::ENTRY,
     novograd::ENTRY,
     optimistic_adam_v2::ENTRY,
     optimistic_gradient_descent::ENTRY,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::graph::{infer, joined};
-use super::{ExtraSlot, HyperSlot, Node, NodeId, Op, Output, Program, Slot};
+use super::{ExtraSlot, HyperSlot, Node, NodeId, Op, Output, Program, Slot, Stream};
 use crate::axis::AxisKind;
 use crate::extent::ExtentKind;
 use crate::leaves::Leaves;
@@ -16,6 +16,9 @@ pub(super) struct RawProgram {
     hypers: Vec<HyperSlot>,
     slots: Vec<Slot>,
     extras: Vec<ExtraSlot>,
+    // Programs of before there were any have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    streams: Vec<Stream>,
     selectors: Vec<Leaves>,
     links: Vec<String>,
     outputs: Vec<Output>,
@@ -29,6 +32,7 @@ impl From<Program> for RawProgram {
             hypers: p.hypers,
             slots: p.slots,
             extras: p.extras,
+            streams: p.streams,
             selectors: p.selectors,
             links: p.links,
             outputs: p.outputs,
@@ -48,6 +52,7 @@ impl TryFrom<RawProgram> for Program {
             hypers: raw.hypers,
             slots: raw.slots,
             extras: raw.extras,
+            streams: raw.streams,
             selectors: raw.selectors,
             links: raw.links,
             outputs: raw.outputs,
@@ -63,6 +68,7 @@ impl TryFrom<RawProgram> for Program {
                 Op::Hyper(id) => (id as usize) < program.hypers.len(),
                 Op::State(id) => (id as usize) < program.slots.len(),
                 Op::Extra(id) => (id as usize) < program.extras.len(),
+                Op::Normal(id) => (id as usize) < program.streams.len(),
                 Op::Selected(id) => (id as usize) < program.selectors.len(),
                 _ => true,
             };
@@ -118,6 +124,7 @@ impl TryFrom<RawProgram> for Program {
                 hyper.name
             ));
         }
+        check_streams(&program, is_count)?;
         for slot in &program.slots {
             let known = |at: u32| (at as usize) < program.selectors.len();
             if slot
@@ -152,18 +159,43 @@ impl TryFrom<RawProgram> for Program {
 
 impl Program {
     /// The names by which values, state and metrics are found, kind by kind.
-    fn names(&self) -> [(&'static str, Vec<&str>); 4] {
+    fn names(&self) -> [(&'static str, Vec<&str>); 5] {
         let of_hypers = self.hypers.iter().map(|h| h.name.as_str());
         let of_slots = self.slots.iter().map(|s| s.name.as_str());
         let of_extras = self.extras.iter().map(|e| e.name.as_str());
+        let of_streams = self.streams.iter().map(|s| s.name.as_str());
         let of_outputs = self.outputs.iter().map(|o| o.name.as_str());
         [
             ("hyper-parameters", of_hypers.collect()),
             ("pieces of state", of_slots.collect()),
             ("named inputs", of_extras.collect()),
+            ("random streams", of_streams.collect()),
             ("outputs", of_outputs.collect()),
         ]
     }
+}
+
+/// Numbers of their own for each stream, other ones at each step.
+fn check_streams(program: &Program, is_count: impl Fn(u32) -> bool) -> Result<(), String> {
+    for (at, stream) in program.streams.iter().enumerate() {
+        let name = &stream.name;
+        if stream.extent.has_pairs() {
+            return Err(format!("random numbers `{name}` are for pairs of examples"));
+        }
+        if stream.count.is_some_and(|at| !is_count(at)) {
+            return Err(format!(
+                "random numbers `{name}` are counted by a state that is not one number"
+            ));
+        }
+        let mut before = program.streams[..at].iter();
+        if let Some(same) = before.find(|before| before.key == stream.key) {
+            return Err(format!(
+                "random numbers `{name}` have the key of `{}`",
+                same.name
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Numbers where numbers are needed, predicates where predicates are, extents that broadcast, an axis where one is reduced.

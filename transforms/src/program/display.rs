@@ -96,6 +96,7 @@ impl Program {
             Op::Hyper(at) => format!("${}", self.hypers[at as usize].name),
             Op::Extra(at) => format!("?{}", self.extras[at as usize].name),
             Op::State(at) => format!("@{}", self.slots[at as usize].name),
+            Op::Normal(at) => format!("~{}", self.streams[at as usize].name),
             Op::Selected(at) => format!("leaf in {}", self.selectors[at as usize]),
             _ => format!("%{}", names[id.index()]),
         }
@@ -176,6 +177,16 @@ impl Program {
             let leaves = slot.leaves.map(|at| &self.selectors[at as usize]);
             let leaves = leaves.map_or(String::new(), |leaves| format!(" in {leaves}"));
             out += &format!("@{} : {ty} = {}{leaves}\n", slot.name, slot.init);
+        }
+        for stream in &self.streams {
+            let ty = ValueType {
+                axis: AxisKind::Aggregated,
+                extent: stream.extent,
+                predicate: false,
+            };
+            let count = stream.count.map(|at| &self.slots[at as usize].name);
+            let count = count.map_or_else(|| "step".to_owned(), |name| format!("@{name}"));
+            out += &format!("~{} : {ty} = normal at {count}\n", stream.name);
         }
         let mut names = vec![usize::MAX; self.nodes.len()];
         let mut next = 0;

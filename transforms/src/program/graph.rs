@@ -28,6 +28,7 @@ impl Graph {
                 hypers: Vec::new(),
                 slots: Vec::new(),
                 extras: Vec::new(),
+                streams: Vec::new(),
                 selectors: Vec::new(),
                 links: Vec::new(),
                 outputs: Vec::new(),
@@ -215,6 +216,7 @@ pub(super) fn infer(program: &Program, op: Op) -> ValueType {
         Op::LeafSize => number(Aggregated, PerLeaf),
         Op::Extra(id) => number(program.extras[id as usize].axis, Global),
         Op::State(id) => number(Aggregated, program.slots[id as usize].extent),
+        Op::Normal(id) => number(Aggregated, program.streams[id as usize].extent),
         Op::Selected(_) => ValueType {
             predicate: true,
             ..number(Aggregated, PerLeaf)

@@ -1,6 +1,6 @@
 //! The scalars of the host: values that depend on no tensor, computed in f64, and the state that is made of them.
 
-use super::{Binary, Fold, Number, Op, Program, SlotId};
+use super::{Binary, Fold, Number, Op, Program, SlotId, Stream};
 use crate::error::Error;
 use crate::extent::ExtentKind;
 use crate::hyper::Hyper;
@@ -43,6 +43,11 @@ impl HostScalars {
         for node in program.nodes() {
             let value = match node.op {
                 Op::State(at) => slots.get(at as usize).copied().flatten().map(|x| vec![x]),
+                Op::Normal(at) => {
+                    let (stream, leaves) =
+                        (&program.streams()[at as usize], inputs.leaf_sizes.len());
+                    program.host_normals(stream, inputs.step, slots, leaves)
+                }
                 op => evaluate(op, &values, inputs),
             };
             values.push(value);
@@ -78,8 +83,8 @@ fn evaluate(op: Op, values: &[Option<Vec<f64>>], inputs: &HostInputs<'_>) -> Opt
         |a: super::NodeId, f: &dyn Fn(f64) -> f64| Some(value(a)?.iter().map(|&x| f(x)).collect());
     let flag = |holds: bool| f64::from(u8::from(holds));
     match op {
-        Op::Grads | Op::Params | Op::Extra(_) | Op::State(_) | Op::OverExamples(..) => None,
-        Op::OverElements(..) | Op::Gram(_) | Op::OverPairs(..) => None,
+        Op::Grads | Op::Params | Op::Extra(_) | Op::State(_) | Op::Normal(_) => None,
+        Op::OverExamples(..) | Op::OverElements(..) | Op::Gram(_) | Op::OverPairs(..) => None,
         Op::PairProduct(..) | Op::Transpose(_) => None,
         Op::AlongAxes(..) | Op::Product3(..) => None,
         Op::Step => Some(vec![inputs.step as f64]),
@@ -153,6 +158,10 @@ impl Program {
         for node in self.nodes() {
             known.push(match node.op {
                 Op::State(at) => of_host[at as usize],
+                Op::Normal(at) => {
+                    let Stream { extent, count, .. } = &self.streams()[at as usize];
+                    *extent != ExtentKind::Leaf && count.is_none_or(|at| of_host[at as usize])
+                }
                 Op::Grads | Op::Params | Op::Extra(_) => false,
                 Op::OverExamples(..) | Op::OverElements(..) => false,
                 Op::Gram(_) | Op::OverPairs(..) => false,
@@ -164,12 +173,14 @@ impl Program {
         known
     }
 
-    /// The slots that are not of the host, but count the steps of a hyper-parameter that is now a schedule: an executor must read
-    /// them before the step. Few programs have any: those with a schedule inside a guard that depends on the gradients.
+    /// The slots that are not of the host, but count the steps of a hyper-parameter that is now a schedule, or of random numbers:
+    /// an executor must read them before the step. Few programs have any: those with a schedule or with noise inside a guard that
+    /// depends on the gradients.
     pub fn slots_to_read(&self, hypers: &[Hyper]) -> Vec<SlotId> {
         let hypers = self.hypers().iter().zip(hypers);
         let scheduled = hypers.filter(|(_, now)| now.is_schedule());
         let mut counts: Vec<SlotId> = scheduled.filter_map(|(slot, _)| slot.count).collect();
+        counts.extend(self.streams().iter().filter_map(|stream| stream.count));
         if counts.is_empty() {
             // Asked at every step; whose the slots are need not be found out for that.
             return counts;

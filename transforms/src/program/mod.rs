@@ -30,6 +30,7 @@ mod number;
 mod op;
 mod parts;
 mod scope;
+mod stream;
 
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +41,7 @@ pub use number::Number;
 pub use op::{Binary, Comparison, Fold, Op, Reduction, Test, Unary};
 pub use parts::{Merge, Parts};
 pub(crate) use scope::When;
+pub use stream::Stream;
 
 use crate::axis::AxisKind;
 use crate::extent::ExtentKind;
@@ -64,6 +66,8 @@ pub type HyperId = u32;
 pub type SlotId = u32;
 /// A named input of a program, by its position in [`Program::extras`].
 pub type ExtraId = u32;
+/// Random numbers of a program, by their position in [`Program::streams`].
+pub type StreamId = u32;
 /// A selection of leaves, by its position in [`Program::selectors`].
 pub type SelectorId = u32;
 
@@ -150,6 +154,7 @@ pub struct Program {
     hypers: Vec<HyperSlot>,
     slots: Vec<Slot>,
     extras: Vec<ExtraSlot>,
+    streams: Vec<Stream>,
     selectors: Vec<Leaves>,
     links: Vec<String>,
     outputs: Vec<Output>,
@@ -192,6 +197,11 @@ impl Program {
     /// The named inputs.
     pub fn extras(&self) -> &[ExtraSlot] {
         &self.extras
+    }
+
+    /// The random numbers.
+    pub fn streams(&self) -> &[Stream] {
+        &self.streams
     }
 
     /// The selections of leaves.

@@ -16,7 +16,7 @@ impl Graph {
     }
 
     /// `"ema.decay"`, and `"ema_2.decay"` for the next one.
-    fn unique(&self, field: &str, taken: impl Fn(&str) -> bool) -> String {
+    pub(super) fn unique(&self, field: &str, taken: impl Fn(&str) -> bool) -> String {
         let link = self.scope.links.last().map_or("chain", String::as_str);
         let first = self.name_of(field);
         if !taken(&first) {

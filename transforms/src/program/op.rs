@@ -3,7 +3,7 @@
 use num_traits::Float;
 use serde::{Deserialize, Serialize};
 
-use super::{Axes, ExtraId, HyperId, NodeId, Number, SelectorId, SlotId};
+use super::{Axes, ExtraId, HyperId, NodeId, Number, SelectorId, SlotId, StreamId};
 
 /// What a node computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -27,6 +27,8 @@ pub enum Op {
     Extra(ExtraId),
     /// A state slot as the last step left it.
     State(SlotId),
+    /// Standard normal numbers, other ones at each step, of the extent of the [stream](super::Stream).
+    Normal(StreamId),
     /// Whether the leaf is among the selected ones. Known when the program is bound to a model.
     Selected(SelectorId),
     /// An element-wise function.
@@ -81,6 +83,7 @@ impl Op {
             | Self::Hyper(_)
             | Self::Extra(_)
             | Self::State(_)
+            | Self::Normal(_)
             | Self::Selected(_) => (None, None, None),
             Self::Unary(_, a)
             | Self::Test(_, a)

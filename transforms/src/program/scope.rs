@@ -230,6 +230,17 @@ impl Graph {
         Some(slot)
     }
 
+    /// The same for a count that never begins anew: that of the regions around the first that is reset.
+    pub(super) fn lasting_count_slot(&mut self) -> Option<SlotId> {
+        let resets = |region: &Region| region.when == When::Reset;
+        let first = self.scope.regions.iter().position(resets);
+        let first = first.unwrap_or(self.scope.regions.len());
+        let inner = self.scope.regions.split_off(first);
+        let count = self.count_slot();
+        self.scope.regions.extend(inner);
+        count
+    }
+
     /// The number of steps that the link has taken before this one.
     pub(crate) fn count(&mut self) -> NodeId {
         let slot = self.count_slot();

@@ -9,6 +9,7 @@ use crate::axis::AxisKind;
 use crate::error::Error;
 use crate::extent::ExtentKind;
 use crate::program::{HostInputs, HostScalars, NodeId, Op};
+use crate::random::normals;
 use crate::runner::{HostTree, StepInput};
 
 /// For each node, its value at each leaf.
@@ -19,6 +20,14 @@ pub(super) type Values<T> = Vec<Vec<Cell<T>>>;
 pub(super) enum Cell<T> {
     Number(Array2<T>),
     Predicate(Array2<bool>),
+}
+
+/// What a step begins with, beside the state.
+struct Given<'a, T> {
+    input: &'a StepInput,
+    extras: &'a [Array2<T>],
+    /// For each stream of random numbers, the steps before.
+    counts: &'a [u64],
 }
 
 /// What a step computes.
@@ -52,6 +61,7 @@ impl<T: Element> Reference<T> {
         let known = self.known_state();
         let program = &self.program;
         let hypers = program.hyper_values_knowing(&self.hypers, self.step, &known)?;
+        let counts = program.stream_counts(self.step, &known)?;
         let host = HostScalars::compute_knowing(
             program,
             &HostInputs {
@@ -83,7 +93,12 @@ impl<T: Element> Reference<T> {
                     });
                     Cell::Number(over_leaves(fold, cells, self.tree.is_empty()))
                 } else {
-                    self.evaluate(node.op, leaf, batch, input, &extras, &values)
+                    let given = Given {
+                        input,
+                        extras: &extras,
+                        counts: &counts,
+                    };
+                    self.evaluate(node.op, leaf, batch, &given, &values)
                 };
                 cells.push(cell);
             }
@@ -113,8 +128,7 @@ impl<T: Element> Reference<T> {
         op: Op,
         leaf: usize,
         batch: usize,
-        input: &StepInput,
-        extras: &[Array2<T>],
+        given: &Given<'_, T>,
         values: &[Vec<Cell<T>>],
     ) -> Cell<T> {
         let number = |id: NodeId| match &values[id.index()][leaf] {
@@ -140,10 +154,10 @@ impl<T: Element> Reference<T> {
                     AxisKind::PerExample => batch,
                     AxisKind::Aggregated => 1,
                 };
-                Cell::Number(matrix(&input.grads, rows))
+                Cell::Number(matrix(&given.input.grads, rows))
             }
-            Op::Params => Cell::Number(matrix(&input.params, 1)),
-            Op::Extra(at) => Cell::Number(extras[at as usize].clone()),
+            Op::Params => Cell::Number(matrix(&given.input.params, 1)),
+            Op::Extra(at) => Cell::Number(given.extras[at as usize].clone()),
             Op::State(at) => {
                 let contents = &self.slots[at as usize];
                 let slot = &self.program.slots()[at as usize];
@@ -153,6 +167,15 @@ impl<T: Element> Reference<T> {
                     _ if contents.is_empty() => Array2::from_elem((1, 1), from_f64(slot.init.0)),
                     _ => contents[leaf].clone(),
                 })
+            }
+            Op::Normal(at) => {
+                let (key, count) = (
+                    &self.program.streams()[at as usize].key,
+                    given.counts[at as usize],
+                );
+                let numbers = normals(key, count, leaf, 0..size);
+                let numbers = numbers.into_iter().map(from_f64).collect();
+                Cell::Number(Array2::from_shape_vec((1, size), numbers).expect("one row"))
             }
             Op::Unary(f, a) => Cell::Number(number(a).mapv(|x| f.apply(x))),
             Op::Binary(f, a, b) => {

@@ -9,6 +9,7 @@ use super::{ArgumentValue, Catalogue, LinkSpec};
 use crate::error::Error;
 use crate::hyper::Hyper;
 use crate::leaves::Leaves;
+use crate::random::Seed;
 use crate::schedule::Schedule;
 
 /// An argument of a link, for the catalogue.
@@ -204,6 +205,28 @@ impl<'a> Arguments<'a> {
             None => Err(self.missing(name, "a text")),
             Some(ArgumentValue::Text(text)) => Ok(text),
             Some(value) => Err(self.wrong(name, "a text", value)),
+        }
+    }
+
+    /// The seed `"seed"` of random numbers: a whole number, or 64 hexadecimal digits. A seed of the operating system if it is left out.
+    ///
+    /// # Errors
+    /// If it is of another kind.
+    pub fn seed(&mut self) -> Result<Seed, Error> {
+        const EXPECTED: &str = "a whole number or 64 hexadecimal digits";
+        match self.get("seed") {
+            None => Ok(Seed::from_os()),
+            Some(ArgumentValue::Number(x)) if x.0 >= 0.0 && x.0.fract() == 0.0 && x.0 < 9.0e15 => {
+                #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // checked
+                let number = x.0 as u64;
+                Ok(Seed::from(number))
+            }
+            Some(ArgumentValue::Text(text)) => Seed::from_hex(text).ok_or_else(|| {
+                // The text would show a secret with a misspelled digit.
+                let hidden = ArgumentValue::Text("another text".to_owned());
+                self.wrong("seed", EXPECTED, &hidden)
+            }),
+            Some(value) => Err(self.wrong("seed", EXPECTED, value)),
         }
     }
 

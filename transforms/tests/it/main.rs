@@ -13,6 +13,7 @@ mod laws;
 mod minimise;
 mod model;
 mod monitor;
+mod noise;
 mod noise_scale;
 mod options;
 mod papers;

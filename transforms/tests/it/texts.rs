@@ -65,6 +65,7 @@ mod aliases {
         momo_adam_text: momo_adam();
         muon_text: muon(0.1);
         nadamw_text: nadamw(0.1);
+        noisy_sgd_text: noisy_sgd(0.1).seed(Seed::from(7));
         novograd_text: novograd(0.1);
         optimistic_adam_v2_text: optimistic_adam_v2(0.1);
         optimistic_gradient_descent_text: optimistic_gradient_descent(0.1);

@@ -125,6 +125,18 @@ const HAND_PICKED: &[(Stands, &str)] = &[
         Anywhere,
         r#"{"link": "add_decayed_weights", "weight_decay": 0.1, "mask": {"matching": "v*"}}"#,
     ),
+    (
+        After,
+        r#"{"link": "add_gaussian_noise", "stddev": 0.25, "seed": 7}"#,
+    ),
+    (
+        After,
+        r#"{"link": "add_noise", "eta": 0.1, "gamma": 0.5, "seed": 7}"#,
+    ),
+    (
+        ReducesOrAfter,
+        r#"{"link": "noisy_sgd", "learning_rate": 0.1, "seed": 7}"#,
+    ),
     (After, r#"{"link": "clip_by_global_norm", "max_norm": 1}"#),
     (After, r#"{"link": "ema", "decay": 0.9}"#),
     (After, r#"{"link": "ema", "decay": 0.9, "debias": false}"#),

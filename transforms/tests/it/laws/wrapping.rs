@@ -98,7 +98,9 @@ proptest! {
 
     #[test]
     fn masked_is_the_chain_over_a_smaller_model(links in random_links()) {
-        prop_assume!(!json!(links).to_string().contains("matching"));
+        let text = json!(links).to_string();
+        // The random numbers of a leaf are those of its place among all leaves.
+        prop_assume!(!text.contains("matching") && !text.contains("seed"));
         let program = wrapped("masked", &links, json!({"leaves": {"matching": "w"}}));
         let inputs = inputs(&program);
         let mut small = inputs.clone();
