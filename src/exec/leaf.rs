@@ -9,6 +9,7 @@ use super::along;
 use super::cell::Cell;
 use super::deferred::Expression;
 use super::factored::Factors;
+use super::noise;
 use super::ops::{self, Mask, Matrix};
 use super::portable::Inputs;
 use super::reduce;
@@ -163,6 +164,17 @@ impl<'a> Leaf<'a> {
             Op::Params => {
                 let value = self.held.params[self.leaf].take();
                 Cell::Number(inputs.cast(value.expect("a node is computed once")))
+            }
+            Op::Normal(at) => {
+                let stream = &inputs.program.streams()[at as usize];
+                let (leaf, size) = match stream.extent {
+                    ExtentKind::Leaf => (self.leaf, inputs.sizes[self.leaf]),
+                    ExtentKind::PerLeaf => (self.leaf, 1),
+                    _ => (0, 1),
+                };
+                let count = inputs.stream_counts[at as usize];
+                let (dtype, device) = (inputs.dtype, &inputs.device);
+                Cell::Number(noise::normals(stream, count, leaf, size, dtype, device))
             }
             Op::Extra(at) => Cell::Number(inputs.cast(inputs.extras[at as usize].clone())),
             Op::State(at) => {

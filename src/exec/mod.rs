@@ -14,6 +14,7 @@ mod fused;
 mod host_runner;
 mod leaf;
 pub(crate) mod merge;
+mod noise;
 mod norms;
 mod ops;
 pub(crate) mod portable;

@@ -39,6 +39,8 @@ pub(crate) struct Inputs {
     pub(crate) shapes: Vec<Vec<usize>>,
     /// For each slot, whether the host keeps it; those that are not listed it does not.
     pub(crate) of_host: Vec<bool>,
+    /// For each stream of random numbers how many steps its link has taken.
+    pub(crate) stream_counts: Vec<u64>,
     /// For each selection, for each leaf.
     pub(crate) selected: Vec<Vec<bool>>,
     /// For each leaf `[1, P]`, of any float dtype. What of them nobody else holds may be overwritten when it is read for the last time.

@@ -15,6 +15,7 @@ mod kernels;
 mod layers;
 mod leafwise;
 mod models;
+mod noise;
 mod operations;
 mod optimizer;
 mod parity;

@@ -174,6 +174,7 @@ impl Engine {
         let hypers = self
             .program
             .hyper_values_knowing(&self.hypers, self.step, &known)?;
+        let stream_counts = program.stream_counts(self.step, &known)?;
         let host = HostScalars::compute_knowing(
             program,
             &HostInputs {
@@ -199,6 +200,7 @@ impl Engine {
                 .map(|leaf| leaf.shape.clone())
                 .collect(),
             selected: bound.selected.clone(),
+            stream_counts,
             of_host: self.counts.iter().map(Option::is_some).collect(),
             params,
             extras,

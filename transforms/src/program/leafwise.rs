@@ -9,7 +9,7 @@ impl Program {
     ///
     /// # Errors
     /// [`Error::AcrossLeaves`], naming the link, for a value over all leaves (such as a global norm), a selection of leaves by
-    /// their paths, or a named input.
+    /// their paths, random numbers (each leaf needs other ones), or a named input.
     ///
     /// # Example
     /// ```
@@ -32,6 +32,7 @@ impl Program {
                     }
                     format!("selects leaves by their paths ({leaves})")
                 }
+                Op::Normal(_) => "draws random numbers, other ones for each leaf".to_owned(),
                 Op::Extra(extra) => {
                     let name = &self.extras()[extra as usize].name;
                     format!("reads the named input `{name}`")
