@@ -123,9 +123,9 @@ pub mod prelude {
     pub use crate::value::Value;
     pub use crate::wrap::{
         accumulate, apply_if_finite, conditionally_mask, conditionally_transform, flatten, freeze,
-        lookahead, mechanize, reduce_on_plateau, sam, schedule_free, schedule_free_adamw,
-        schedule_free_sgd, selective_transform, skip_large_updates, skip_not_finite, stateless,
-        step_ge, step_lt, step_multiple_of,
+        lookahead, mechanize, reduce_interference, reduce_on_plateau, sam, schedule_free,
+        schedule_free_adamw, schedule_free_sgd, selective_transform, skip_large_updates,
+        skip_not_finite, stateless, step_ge, step_lt, step_multiple_of,
     };
 }
 

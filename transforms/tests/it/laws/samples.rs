@@ -252,6 +252,18 @@ const HAND_PICKED: &[(Stands, &str)] = &[
         r#"{"link": "reduce_on_plateau", "patience": 1, "cooldown": 1, "accumulation_size": 2}"#,
     ),
     (
+        Reduces,
+        r#"{"link": "reduce_interference", "links": {"link": "adamw", "learning_rate": 0.1}, "lambda": 0.5}"#,
+    ),
+    (
+        Reduces,
+        r#"{"link": "reduce_interference", "links": ["mean", {"link": "scale", "step_size": 0.1}], "lambda": 0.1, "iterations": 5, "layer": {"matching": "w"}, "only_layer": true, "preconditioner": ["square", "mean", {"link": "ema", "decay": 0.9}]}"#,
+    ),
+    (
+        Reduces,
+        r#"{"link": "reduce_interference", "links": ["mean", {"link": "scale", "step_size": 0.1}], "lambda": 0.001, "relative": false}"#,
+    ),
+    (
         After,
         r#"{"link": "sam", "links": [{"link": "adam", "learning_rate": 0.1}], "adversary": [{"link": "sgd", "momentum": 0.5, "learning_rate": 0.05}]}"#,
     ),
