@@ -25,6 +25,7 @@
 //! | [`mod@reference`] | the meaning of a program on `ndarray` |
 //! | [`runner`], [`state`] | running on plain numbers; what is saved and restored |
 //! | [`spec`] | chains from data at run time, and every legal place of a link |
+//! | [`placement`](mod@placement) | where a sign is best placed, predicted from single gradients |
 //! | [`update_trace`] | update rules as text, for snapshot tests |
 
 pub mod aggregated;
@@ -38,6 +39,7 @@ pub mod hyper;
 pub mod leaves;
 pub mod over_examples;
 pub mod per_example;
+pub mod placement;
 pub mod program;
 pub mod reference;
 mod regions;
@@ -108,7 +110,8 @@ pub mod prelude {
         project_conflicts, sum, trimmed_mean, unbiased_square_of_mean, upgrad, variance,
     };
     pub use crate::per_example::{
-        clip_per_example, normalize_per_example, scale_by_past_rms, scale_per_example,
+        clip_per_example, coordinate_statistics, normalize_per_example, scale_by_past_rms,
+        scale_per_example,
     };
     pub use crate::program::Axes;
     pub use crate::schedule::{

@@ -14,6 +14,7 @@ mod model;
 mod noise_scale;
 mod options;
 mod papers;
+mod placement;
 mod program_data;
 mod random;
 mod regions;

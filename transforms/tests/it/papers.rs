@@ -5,4 +5,4 @@ mod goodfellow;
 mod gray;
 mod roulet_agarwala;
 mod schedule_free;
-mod sign_snr;
+pub(crate) mod sign_snr;

@@ -59,6 +59,7 @@ const HAND_PICKED: &[(Stands, &str)] = &[
         Before,
         r#"{"link": "clip_per_example", "max_norm": 2, "over": "leaves_by_size", "drop_nonfinite": true}"#,
     ),
+    (Before, r#""coordinate_statistics""#),
     (Before, r#""normalize_per_example""#),
     (
         Before,
