@@ -26,6 +26,7 @@
 //! | [`runner`], [`state`] | running on plain numbers; what is saved and restored |
 //! | [`spec`] | chains from data at run time, and every legal place of a link |
 //! | [`placement`](mod@placement) | where a sign is best placed, predicted from single gradients |
+//! | [`sampler`], [`outliers`] | which examples to train on next, and which to look at |
 //! | [`update_trace`] | update rules as text, for snapshot tests |
 
 pub mod aggregated;
@@ -37,6 +38,7 @@ mod error;
 pub mod extent;
 pub mod hyper;
 pub mod leaves;
+pub mod outliers;
 pub mod over_examples;
 pub mod per_example;
 pub mod placement;
@@ -44,6 +46,7 @@ pub mod program;
 pub mod reference;
 mod regions;
 pub mod runner;
+pub mod sampler;
 pub mod schedule;
 pub mod spec;
 pub mod state;
