@@ -63,9 +63,8 @@ impl<In: Axis> Optimizer<In> {
         self.engine.set_hyper(name, value.into())
     }
 
-    /// The metrics of the last step by name: one number, or one for each leaf, example, pair of examples, or leaf and any of them (leaves
-    /// outermost). Reads them back
-    /// from the device.
+    /// The metrics of the last step by name: one number, or one for each leaf, element, example, pair of examples, or several of these
+    /// (leaves outermost, then examples). Reads them back from the device.
     ///
     /// # Errors
     /// A device that cannot be read.

@@ -318,9 +318,67 @@ pub enum Error {
         differences: Vec<String>,
     },
 
+    /// A number given to a function makes no sense.
+    #[error("`{name}` must be {expected}, but it is {got}")]
+    Number {
+        /// The argument, with its position if it is one of several: `"norms[3]"`.
+        name: String,
+        /// What makes sense.
+        expected: String,
+        /// What came.
+        got: String,
+    },
+
+    /// Numbers given to a function that belong together are not of one count.
+    #[error("`{name}` must have {expected} number{}, but it has {got}: give one for each", plural(*expected))]
+    Length {
+        /// The argument.
+        name: &'static str,
+        /// As many as the other one.
+        expected: usize,
+        /// What came.
+        got: usize,
+    },
+
     /// An executor outside this crate failed.
     #[error("{0}")]
     Executor(String),
+}
+
+impl Error {
+    /// [`Error::Number`] unless `fits`, for the number at a position of an argument.
+    pub(crate) fn check_number(
+        name: &str,
+        at: usize,
+        got: f64,
+        expected: &str,
+        fits: bool,
+    ) -> Result<(), Self> {
+        if fits {
+            return Ok(());
+        }
+        Err(Self::Number {
+            name: format!("{name}[{at}]"),
+            expected: expected.to_owned(),
+            got: got.to_string(),
+        })
+    }
+
+    /// [`Error::Length`] unless there are as many as expected.
+    pub(crate) fn check_length(
+        name: &'static str,
+        expected: usize,
+        got: usize,
+    ) -> Result<(), Self> {
+        if expected == got {
+            return Ok(());
+        }
+        Err(Self::Length {
+            name,
+            expected,
+            got,
+        })
+    }
 }
 
 fn list(names: &[String]) -> String {

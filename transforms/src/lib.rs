@@ -28,6 +28,8 @@
 //! | [`mod@reference`] | the meaning of a program on `ndarray` |
 //! | [`runner`], [`state`] | running on plain numbers; what is saved and restored |
 //! | [`spec`] | chains from data at run time, and every legal place of a link |
+//! | [`placement`](mod@placement) | where a sign is best placed, predicted from single gradients |
+//! | [`sampler`], [`outliers`] | which examples to train on next, and which to look at |
 //! | [`update_trace`] | update rules as text, for snapshot tests |
 
 pub mod aggregated;
@@ -41,13 +43,16 @@ pub mod extent;
 pub mod hyper;
 pub mod leaves;
 pub mod monitor;
+pub mod outliers;
 pub mod over_examples;
 pub mod per_example;
+pub mod placement;
 pub mod program;
 pub mod random;
 pub mod reference;
 mod regions;
 pub mod runner;
+pub mod sampler;
 pub mod schedule;
 pub mod spec;
 pub mod state;
@@ -118,7 +123,8 @@ pub mod prelude {
         project_conflicts, sum, trimmed_mean, unbiased_square_of_mean, upgrad, variance,
     };
     pub use crate::per_example::{
-        clip_per_example, normalize_per_example, scale_by_past_rms, scale_per_example,
+        clip_per_example, coordinate_statistics, normalize_per_example, scale_by_past_rms,
+        scale_per_example,
     };
     pub use crate::program::Axes;
     pub use crate::random::Seed;
@@ -134,9 +140,9 @@ pub mod prelude {
     pub use crate::value::Value;
     pub use crate::wrap::{
         accumulate, apply_if_finite, conditionally_mask, conditionally_transform, flatten, freeze,
-        lookahead, mechanize, reduce_on_plateau, sam, schedule_free, schedule_free_adamw,
-        schedule_free_sgd, selective_transform, skip_large_updates, skip_not_finite, stateless,
-        step_ge, step_lt, step_multiple_of,
+        lookahead, mechanize, reduce_interference, reduce_on_plateau, sam, schedule_free,
+        schedule_free_adamw, schedule_free_sgd, selective_transform, skip_large_updates,
+        skip_not_finite, stateless, step_ge, step_lt, step_multiple_of,
     };
 }
 

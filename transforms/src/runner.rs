@@ -90,8 +90,8 @@ pub struct StepInput {
 pub struct StepOutput {
     /// The updates, to be added to the parameters.
     pub updates: HostTree,
-    /// The metrics by name: one number, or one for each leaf, example or both (leaves outermost). One for each pair of examples
-    /// is B rows of B numbers, one after the other; one for each element is row-major, leaf after leaf.
+    /// The metrics by name: one number, or one for each leaf, element, example or several of these (leaves outermost, then
+    /// examples). One for each pair of examples is B rows of B numbers, one after the other.
     pub metrics: BTreeMap<String, Vec<f64>>,
 }
 

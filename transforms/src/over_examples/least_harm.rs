@@ -1,5 +1,6 @@
 //! The direction nearest to the mean that harms few examples.
 
+use super::accelerated::{accelerated, steepest};
 use crate::axis::{Aggregated, CanReduce};
 use crate::hyper::{Domain, Hyper};
 use crate::spec::{Argument, Entry, Family, Link};
@@ -90,19 +91,13 @@ impl<In: CanReduce> Transform<In> for LeastHarm {
         }
         let gram = x.gram();
         let slope_at_0 = gram.sum_pairs();
-        // No eigenvalue is beyond the largest row sum.
-        let bound = gram.abs().sum_pairs().across().max_pairs();
+        let bound = steepest(&gram);
         let into_box = |a: Value<_, _>| a.max(0.0).min(&lambda);
-        let mut a = into_box(-slope_at_0.div_or_zero(&bound));
-        let mut ahead = a.clone();
-        let mut t = 1.0_f64;
-        for _ in 1..self.iterations {
+        let first = into_box(-slope_at_0.div_or_zero(&bound));
+        let a = accelerated(self.iterations, first, |ahead| {
             let slope = gram.times(&ahead) + &slope_at_0;
-            let next = into_box(ahead - slope.div_or_zero(&bound));
-            let next_t = f64::midpoint(1.0, (1.0 + 4.0 * t * t).sqrt());
-            ahead = &next + (&next - a) * ((t - 1.0) / next_t);
-            (a, t) = (next, next_t);
-        }
+            into_box(ahead - slope.div_or_zero(&bound))
+        });
         let weight = a + 1.0;
         cx.emit("weight", &weight);
         let harmed = gram.times(&weight).lt(0.0);

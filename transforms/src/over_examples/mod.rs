@@ -4,6 +4,7 @@
 //! whole examples: [`geometric_median`],
 //! [`least_harm`], [`project_conflicts`] and [`upgrad`].
 
+pub(crate) mod accelerated;
 mod batch_mean;
 mod geometric_median;
 mod least_harm;

@@ -1,5 +1,6 @@
 //! The mean of the examples, each moved to the nearest direction that harms no other.
 
+use super::accelerated::{accelerated, steepest};
 use crate::axis::{Aggregated, CanReduce};
 use crate::spec::{Argument, Entry, Family, Link};
 use crate::tracer::Tracer;
@@ -63,18 +64,12 @@ impl<In: CanReduce> Transform<In> for Upgrad {
             return x.mean();
         }
         let gram = x.gram();
-        // No eigenvalue is beyond the largest row sum.
-        let bound = gram.abs().sum_pairs().across().max_pairs();
-        let mut v = (-&gram).div_or_zero(&bound).max(0.0);
-        let mut ahead = v.clone();
-        let mut t = 1.0_f64;
-        for _ in 1..self.iterations {
+        let bound = steepest(&gram);
+        let first = (-&gram).div_or_zero(&bound).max(0.0);
+        let v = accelerated(self.iterations, first, |ahead| {
             let slope = ahead.product(&gram) + &gram;
-            let next = (ahead - slope.div_or_zero(&bound)).max(0.0);
-            let next_t = f64::midpoint(1.0, (1.0 + 4.0 * t * t).sqrt());
-            ahead = &next + (&next - v) * ((t - 1.0) / next_t);
-            (v, t) = (next, next_t);
-        }
+            (ahead - slope.div_or_zero(&bound)).max(0.0)
+        });
         // What all rows give to an example.
         let weight = v.transpose().sum_pairs() + 1.0;
         cx.emit("weight", &weight);

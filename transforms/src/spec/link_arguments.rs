@@ -32,6 +32,18 @@ impl Arguments<'_> {
         }
     }
 
+    /// The same, or nothing.
+    ///
+    /// # Errors
+    /// If it is of another kind, or not such a chain.
+    pub fn optional_statistic(
+        &mut self,
+        name: &'static str,
+    ) -> Result<Option<DynStatistic>, Error> {
+        let given = self.get(name).is_some();
+        given.then(|| self.statistic(name)).transpose()
+    }
+
     /// A chain of links that must be given, whatever it takes.
     ///
     /// # Errors

@@ -25,6 +25,8 @@ mod flatten;
 mod freeze;
 mod lookahead;
 mod mechanize;
+mod nearness;
+mod reduce_interference;
 mod reduce_on_plateau;
 mod sam;
 mod schedule_free;
@@ -44,6 +46,8 @@ pub use flatten::{Flatten, flatten};
 pub use freeze::{Freeze, freeze};
 pub use lookahead::{Lookahead, lookahead};
 pub use mechanize::{Mechanize, mechanize};
+pub use nearness::{Euclidean, Nearness, Preconditioned};
+pub use reduce_interference::{ReduceInterference, reduce_interference};
 pub use reduce_on_plateau::{ReduceOnPlateau, reduce_on_plateau};
 pub use sam::{Sam, sam};
 pub use schedule_free::{ScheduleFree, schedule_free, schedule_free_eval_params};
@@ -65,6 +69,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
     freeze::ENTRY,
     lookahead::ENTRY,
     mechanize::ENTRY,
+    reduce_interference::ENTRY,
     reduce_on_plateau::ENTRY,
     sam::ENTRY,
     schedule_free::ENTRY,

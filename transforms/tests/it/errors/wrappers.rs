@@ -46,3 +46,12 @@ fn hyper_parameters_of_wrappers_that_make_no_sense_are_refused() {
     insta::assert_snapshot!(refused(&|| program(&chain((mean(), apply_if_finite(sgd(0.1), -1.0))))), @"`apply_if_finite.max_consecutive_errors` must be a finite number that is not negative, but it is -1");
     insta::assert_snapshot!(refused(&|| program(&chain((geometric_median(3).eps(0.0), scale(1.0))))), @"`geometric_median.eps` must be a finite number above 0, but it is 0");
 }
+
+#[test]
+fn arguments_of_reduce_interference_that_make_no_sense_are_refused() {
+    let lambda = program(&reduce_interference(sgd(0.1), -1.0));
+    insta::assert_snapshot!(lambda.unwrap_err(), @"`reduce_interference.lambda` must be a number that is not negative (infinity is allowed), but it is -1");
+    insta::assert_snapshot!(build(r#"[{"link": "reduce_interference", "links": "sign", "lambda": 1}]"#), @"the argument `links` of `reduce_interference` must be links that end with a reduction over examples such as `mean`, but it is sign()");
+    insta::assert_snapshot!(build(r#"[{"link": "reduce_interference", "links": "mean", "lambda": 1, "preconditioner": "square"}]"#), @"the argument `preconditioner` of `reduce_interference` must be links that end with a reduction over examples such as `mean`, but it is square()");
+    insta::assert_snapshot!(build(r#"["mean", {"link": "reduce_interference", "links": "mean", "lambda": 1}]"#), @"link 1 `reduce_interference` takes per-example [B, ..p] gradients, but gets aggregated [..p] ones: it needs the examples apart, but they are already reduced, so move it before the reduction over examples or remove one of the two");
+}

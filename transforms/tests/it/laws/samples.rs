@@ -84,6 +84,7 @@ const HAND_PICKED: &[(Stands, &str)] = &[
         Before,
         r#"{"link": "clip_per_example", "max_norm": 2, "over": "leaves_by_size", "drop_nonfinite": true}"#,
     ),
+    (Before, r#""coordinate_statistics""#),
     (Before, r#""normalize_per_example""#),
     (
         Before,
@@ -287,6 +288,18 @@ const HAND_PICKED: &[(Stands, &str)] = &[
     (
         After,
         r#"{"link": "reduce_on_plateau", "patience": 1, "cooldown": 1, "accumulation_size": 2}"#,
+    ),
+    (
+        Reduces,
+        r#"{"link": "reduce_interference", "links": {"link": "adamw", "learning_rate": 0.1}, "lambda": 0.5}"#,
+    ),
+    (
+        Reduces,
+        r#"{"link": "reduce_interference", "links": ["mean", {"link": "scale", "step_size": 0.1}], "lambda": 0.1, "iterations": 5, "layer": {"matching": "w"}, "only_layer": true, "preconditioner": ["square", "mean", {"link": "ema", "decay": 0.9}]}"#,
+    ),
+    (
+        Reduces,
+        r#"{"link": "reduce_interference", "links": ["mean", {"link": "scale", "step_size": 0.1}], "lambda": 0.001, "relative": false}"#,
     ),
     (
         After,

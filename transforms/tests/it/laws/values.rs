@@ -153,6 +153,10 @@ fn elementwise() {
 }
 
 fn per_example() {
+    assert_steps(
+        r#""coordinate_statistics" | "sum""#,
+        [[9.0, -3.0], [-0.3, 0.6]],
+    );
     let (a, b, c) = (17_f64.sqrt(), 37_f64.sqrt(), 0.45_f64.sqrt());
     let clip = |bound: f64| {
         let step_1 = [

@@ -194,6 +194,11 @@ fn weighted_means() {
     assert_steps(r#""project_conflicts""#, [[3.0, -1.0], [-0.1, 0.2]]);
     assert_steps(r#""upgrad""#, [[3.0, -1.0], [-0.1, 0.2]]);
     assert_steps(r#""least_harm""#, [[3.0, -1.0], [-0.1, 0.2]]);
+    // Uphill by a tenth of the sum: each example is harmed, and taken off as often as it may be.
+    assert_steps(
+        r#"{"link": "reduce_interference", "links": ["sum", {"link": "scale", "step_size": 0.1}], "lambda": 0.01, "relative": false}"#,
+        [[0.81, -0.27], [-0.027, 0.054]],
+    );
     assert_steps(
         r#"{"link": "scale_by_past_rms", "decay": 0.9} | "mean""#,
         [[3.0, -1.0], [-0.1 / (3.0 + 1e-8), 0.2 / (1.0 + 1e-8)]],

@@ -8,7 +8,7 @@ use crate::model::{add_leaf, reference, w};
 use crate::random::Random;
 
 /// The error function by its Maclaurin series, which converges everywhere and is right to 1e-12 for `x < 3`.
-fn erf(x: f64) -> f64 {
+pub(crate) fn erf(x: f64) -> f64 {
     let (mut power, mut sum) = (x, 0.0);
     for n in 0..200_u32 {
         sum += power / f64::from(2 * n + 1);
@@ -29,7 +29,7 @@ fn gain(beta: f64) -> f64 {
 }
 
 /// `[Micro, Sign, SignEMA, no sign]` for a ratio `r` of each of `b` examples.
-fn predicted(r: f64, b: f64, beta: f64) -> [f64; 4] {
+pub(crate) fn predicted(r: f64, b: f64, beta: f64) -> [f64; 4] {
     let mean = r * b.sqrt();
     [
         after_sign(r) * b.sqrt() * gain(beta),
