@@ -84,7 +84,8 @@ fn alone_in_its_process() {
     // Threads, caches of kernels and the pools of a device grow at first, and again with each new chain: their sizes are known after a
     // first round.
     let slack = 64 << 10;
-    let chains: [(&str, fn() -> Optimizer, bool); 4] = [
+    type Case = (&'static str, fn() -> Optimizer, bool);
+    let chains: [Case; 4] = [
         ("adamw", || Optimizer::new(adamw(1e-3)).unwrap(), false),
         (
             "clipped micro_adam",

@@ -1,1 +1,15 @@
-//! Work begins here.
+//! Four papers on per-example gradients, as studies that run on a laptop.
+//!
+//! Each study takes its sizes from the command line, prints tables, and writes them as JSON, with pictures beside it, into `--out`:
+//!
+//! ```text
+//! cargo run --release -p pergrad-studies --bin sign_placement -- --help
+//! ```
+//!
+//! | study | paper |
+//! |--|--|
+
+pub mod picture;
+pub mod progress;
+pub mod report;
+pub mod table;

@@ -1,6 +1,8 @@
 //! pergrad's optimizers inside burn-train's loop, in both ways, on the 8x8 digits.
 //!
-//!     cargo run --release -p pergrad-training
+//! ```text
+//! cargo run --release -p pergrad-training
+//! ```
 //!
 //! - [`leafwise`]: a chain that stays inside a parameter goes where one of burn's optimizers goes. Nothing else changes.
 //! - [`whole`]: a chain with values across leaves, here over per-example gradients, steps the whole model in the model's own
