@@ -15,6 +15,7 @@ mod noise;
 mod noise_scale;
 mod options;
 mod papers;
+mod privacy;
 mod program_data;
 mod random;
 mod regions;

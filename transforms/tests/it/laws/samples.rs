@@ -70,6 +70,26 @@ const HAND_PICKED: &[(Stands, &str)] = &[
     ),
     (Before, r#"{"link": "scale_by_past_rms", "decay": 0.9}"#),
     (ReducesOrAfter, r#""batch_mean""#),
+    (
+        Reduces,
+        r#"{"link": "differentially_private_aggregate", "clip_norm": 2, "noise_multiplier": 0.5, "expected_batch_size": 4, "seed": 7}"#,
+    ),
+    (
+        Reduces,
+        r#"{"link": "differentially_private_aggregate", "clip_norm": 2, "noise_multiplier": 0, "expected_batch_size": 4, "over": "leaves", "seed": 7}"#,
+    ),
+    (
+        Reduces,
+        r#"{"link": "differentially_private_aggregate", "clip_norm": 2, "noise_multiplier": 0.5, "expected_batch_size": 4, "over": "leaves_by_size", "drop_nonfinite": false, "seed": 7}"#,
+    ),
+    (
+        Reduces,
+        r#"{"link": "differentially_private_adaptive_aggregate", "noise_multiplier": 0.5, "expected_batch_size": 4, "initial_clip_norm": 2, "count_noise": 0.5, "seed": 7}"#,
+    ),
+    (
+        Reduces,
+        r#"{"link": "dpsgd", "learning_rate": 0.1, "clip_norm": 2, "noise_multiplier": 0.5, "expected_batch_size": 4, "momentum": 0.9, "seed": 7}"#,
+    ),
     (Reduces, r#""geometric_median""#),
     (
         Reduces,
