@@ -157,7 +157,8 @@ impl<In: ExamplesApart> Transform<In> for DifferentiallyPrivateAdaptiveAggregate
     fn trace(&self, x: Value<In>, cx: &mut Tracer) -> Value<Aggregated> {
         let x = x.apart();
         self.check(cx);
-        let init = Domain::Positive.check("initial_clip_norm", self.initial_clip_norm);
+        let init = "differentially_private_adaptive_aggregate.initial_clip_norm";
+        let init = Domain::Positive.check(init, self.initial_clip_norm);
         init.unwrap_or_else(|error| cx.fail(error));
         let noise = self.noise_multiplier.or_named("noise_multiplier");
         let noise = cx.hyper("noise_multiplier", &noise, Domain::NonNegative);

@@ -120,7 +120,7 @@ fn adaptive_bounds_that_make_no_sense_are_refused() {
     let error = |link: DifferentiallyPrivateAdaptiveAggregate| program(&link).unwrap_err();
     insta::assert_snapshot!(error(adaptive(0.8).count_noise(0.4)), @"`differentially_private_adaptive_aggregate.count_noise` must be more than half of `noise_multiplier`, which is 0.8, but it is 0.4");
     insta::assert_snapshot!(error(differentially_private_adaptive_aggregate(1.0, 8)), @"`differentially_private_adaptive_aggregate.count_noise` must be more than half of `noise_multiplier`, which is 1, but it is 0.4");
-    insta::assert_snapshot!(error(adaptive(0.8).initial_clip_norm(0.0)), @"`initial_clip_norm` must be a finite number above 0, but it is 0");
+    insta::assert_snapshot!(error(adaptive(0.8).initial_clip_norm(0.0)), @"`differentially_private_adaptive_aggregate.initial_clip_norm` must be a finite number above 0, but it is 0");
     insta::assert_snapshot!(error(adaptive(0.8).target_quantile(1.5)), @"`differentially_private_adaptive_aggregate.target_quantile` must be a number from 0 to 1, but it is 1.5");
     insta::assert_snapshot!(error(adaptive(-0.8)), @"`noise_multiplier` must be a finite number that is not negative, but it is -0.8");
 }

@@ -96,6 +96,38 @@ fn bounds_for_each_leaf_share_the_bound_and_leave_the_noise() {
     }
 }
 
+/// What the accountant rests on. The noise is that of the seed, so it falls out of the difference.
+#[test]
+fn one_example_more_changes_the_sum_by_the_bound_at_most() {
+    let other = [3.0, -1.0, 0.5, 0.1, 0.2, -0.3];
+    let one = [1.0, 2.0, -1.0, 0.5, 3.0, 1.0];
+    let links = [
+        private(0.7),
+        private(0.7).per_leaf(),
+        private(0.7).per_leaf_by_size(),
+    ];
+    for link in links {
+        let program = program(&link).unwrap();
+        for huge in [1e-3, 1.0, 1e6, 1e200, f64::NAN, f64::INFINITY] {
+            let input = |examples: &[[f64; 6]]| {
+                let mut input = StepInput::default();
+                let part = |from: usize, to: usize| {
+                    examples.iter().flat_map(move |g| g[from..to].to_vec())
+                };
+                add_leaf(&mut input, "w", &[4], examples.len(), part(0, 4).collect());
+                add_leaf(&mut input, "x", &[2], examples.len(), part(4, 6).collect());
+                step::<f64>(&program, &input)
+            };
+            let (with, without) = (input(&[other, one.map(|x| huge * x)]), input(&[other]));
+            let change = ["w", "x"].into_iter().flat_map(|path| {
+                let (with, without) = (&with.updates[path].values, &without.updates[path].values);
+                with.iter().zip(without).map(|(x, y)| 4.0 * (x - y))
+            });
+            assert!(length(change) <= 1.5 * (1.0 + 1e-12), "{huge}");
+        }
+    }
+}
+
 #[test]
 fn an_empty_batch_gives_noise_only() {
     let program = program(&private(0.7)).unwrap();
