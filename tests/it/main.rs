@@ -20,6 +20,7 @@ mod operations;
 mod optimizer;
 mod parity;
 mod parts;
+mod privacy;
 mod readme;
 mod records;
 mod settings;

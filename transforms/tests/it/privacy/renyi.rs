@@ -31,7 +31,10 @@ pub(super) struct Budget {
 }
 
 pub(super) fn golden() -> Golden {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/privacy.json");
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../tests/golden/privacy/rdp.json"
+    );
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
