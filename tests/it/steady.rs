@@ -79,7 +79,7 @@ fn thousand_steps(chain_of: impl Fn() -> Optimizer, in_parts: bool) -> [usize; 2
 }
 
 #[test]
-#[ignore = "counts the memory of the whole process: `a_thousand_steps_hold_no_more_memory_than_two` runs it in one of its own"]
+#[ignore = "counts the memory of the whole process: `case_42_a_thousand_steps_hold_no_more_memory_than_two` runs it in one of its own"]
 fn alone_in_its_process() {
     // Threads, caches of kernels and the pools of a device grow at first, and again with each new chain: their sizes are known after a
     // first round.
@@ -120,7 +120,7 @@ fn alone_in_its_process() {
 }
 
 #[test]
-fn a_thousand_steps_hold_no_more_memory_than_two() {
+fn case_42_a_thousand_steps_hold_no_more_memory_than_two() {
     let this = std::env::current_exe().unwrap();
     let test = "steady::alone_in_its_process";
     let run = Command::new(this)
