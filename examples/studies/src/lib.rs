@@ -11,5 +11,8 @@
 
 pub mod picture;
 pub mod progress;
+pub mod random;
 pub mod report;
 pub mod table;
+pub mod text;
+pub mod transformer;

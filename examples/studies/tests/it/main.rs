@@ -1,0 +1,4 @@
+//! The studies, in small.
+
+mod text;
+mod transformer;
