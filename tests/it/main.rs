@@ -20,6 +20,7 @@ mod operations;
 mod optimizer;
 mod parity;
 mod parts;
+mod placement;
 mod readme;
 mod records;
 mod settings;
