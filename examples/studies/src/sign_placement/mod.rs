@@ -50,7 +50,7 @@ pub struct Settings {
     #[arg(long, default_value_t = 400)]
     pub steps: usize,
     /// How many learning rates are tried, each twice the last
-    #[arg(long, default_value_t = 6)]
+    #[arg(long, default_value_t = 7)]
     pub rates: usize,
     /// The least learning rate of the chains with a sign
     #[arg(long, default_value_t = 1e-3)]

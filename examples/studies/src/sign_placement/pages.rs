@@ -65,8 +65,8 @@ pub(super) fn known_noise(report: &mut Report, settings: &NoiseSettings, ratios:
         let points = of.map(|x| (x.predicted, x.measured));
         picture.cloud(name(place), points.collect());
     }
-    let all = ratios.iter().map(|x| x.predicted);
-    let all = all.filter(|x| x.is_finite() && *x > 0.0);
+    let seen = ratios.iter().filter(|x| x.measured.is_finite());
+    let all = seen.map(|x| x.predicted).filter(|x| *x > 0.0);
     let (low, high) = all.fold((f64::INFINITY, 0.0), |(l, h): (f64, f64), x| {
         (l.min(x), h.max(x))
     });
@@ -96,18 +96,19 @@ pub(super) fn known_noise(report: &mut Report, settings: &NoiseSettings, ratios:
         let of = ratios.iter().filter(|x| x.place == place);
         let of = of.filter(|x| x.r == r && x.beta == beta);
         let points = of.map(|x| (number(x.batch), x.measured));
-        picture.cloud(format!("{}, measured", name(place)), points.collect());
+        picture.cloud(name(place), points.collect());
     }
     report.pictures.push(picture);
 }
 
 /// What is predicted along the training, and of each leaf.
 pub(super) fn course(report: &mut Report, settings: &Settings, course: &[Moment]) {
-    let floor = 1.0 / number(settings.measured).sqrt();
+    // The median of the absolute value of a normal number.
+    let floor = 0.6745 / number(settings.measured).sqrt();
     let mut table = Table::new(
         format!(
             "Transformer: predicted ratios along a training of SignEMA, in the median coordinate and of the whole update (w.); \
-             B = {}, beta = {}.\nFrom {} sequences, so that r is hardly measured below {floor:.4}",
+             B = {}, beta = {}.\nFrom {} sequences, of which noise without signal has a median r of {floor:.4}",
             settings.batch, settings.beta, settings.measured
         ),
         &[
@@ -307,21 +308,46 @@ pub(super) fn order(
     }
     report.tables.push(table);
 
-    let line = |ranks: [usize; 4]| {
-        let mut order = [0, 1, 2, 3];
-        order.sort_by_key(|at| ranks[*at]);
-        order.map(|at| name(PLACES[at])).join(", ")
-    };
     for (what, ranks) in [
         ("predicted at the start, median coordinate", typical),
         ("predicted at the start, whole update", whole),
         ("measured at the start, whole update", rest),
-        ("least loss", observed),
     ] {
-        report
-            .findings
-            .push(format!("best first, {what}: {}", line(ranks)));
+        let order = by_rank(ranks).map(|at| name(PLACES[at])).join(", ");
+        report.findings.push(format!("best first, {what}: {order}"));
     }
+    let mut order = String::new();
+    let mut last: Option<(f64, f64)> = None;
+    for at in by_rank(observed) {
+        let (mean, std) = losses[at];
+        let apart = last.map(|(before, its)| mean - before > std.hypot(its));
+        order.push_str(match apart {
+            None => "",
+            Some(true) => ", ",
+            Some(false) => " ~ ",
+        });
+        order.push_str(name(PLACES[at]));
+        last = Some((mean, std));
+    }
+    report.findings.push(format!(
+        "best first, least loss: {order} (~: closer than the standard deviations over batches tell apart)"
+    ));
+    for one in &trained.0 {
+        let rates = [&one.runs[0], &one.runs[one.runs.len() - 1]].map(|run| run.rate);
+        if rates.contains(&one.best().rate) {
+            report.findings.push(format!(
+                "the best learning rate of {} is at the edge of the grid: a wider one may give less",
+                name(one.place)
+            ));
+        }
+    }
+}
+
+/// The positions, that of rank 1 first; of equal ranks as they stand.
+fn by_rank(ranks: [usize; 4]) -> [usize; 4] {
+    let mut order = [0, 1, 2, 3];
+    order.sort_by_key(|at| ranks[*at]);
+    order
 }
 
 /// 1 for the least.
