@@ -61,7 +61,7 @@ pub struct Settings {
     /// By how much the learning rates of the chain without a sign are larger
     #[arg(long, default_value_t = 100.0)]
     pub no_sign_factor: f64,
-    /// How often the best learning rate is trained, each time with other batches
+    /// How often the best learning rate is trained again, each time with other batches
     #[arg(long, default_value_t = 3)]
     pub repeats: usize,
     /// From how many sequences the statistics of coordinates are taken

@@ -233,11 +233,19 @@ pub(super) fn sweep(report: &mut Report, settings: &Settings, text: &Text, train
             "learning rate (of `no sign` divided by {})",
             settings.no_sign_factor
         )),
-        Scale::linear("loss in nats for each token"),
+        Scale::linear("loss in nats for each token, where it fell"),
     );
     for trained in &trained.0 {
         let rates = settings.rates(SignPlacement::Sign);
-        let losses = trained.runs.iter().map(super::sweep::Run::last);
+        // A run that ends above its start has diverged, and would leave no room for the others.
+        let losses = trained.runs.iter().map(|run| {
+            let (_, start) = run.curve[0];
+            if run.last() <= start {
+                run.last()
+            } else {
+                f64::NAN
+            }
+        });
         picture.line(name(trained.place), rates.into_iter().zip(losses).collect());
     }
     report.pictures.push(picture);

@@ -154,7 +154,7 @@ pub struct Trained {
     pub chain: String,
     /// One for each learning rate, with the same batches.
     pub runs: Vec<Run>,
-    /// The last losses with the best learning rate, each with other batches.
+    /// The last losses of further runs with the best learning rate, each with other batches.
     pub repeats: Vec<f64>,
 }
 
@@ -191,7 +191,7 @@ impl AllTrained {
 
 /// How many steps of the progress bar the parts on text have.
 pub(super) fn work(settings: &Settings) -> usize {
-    let trainings = PLACES.len() * (settings.rates + settings.repeats - 1) + 1;
+    let trainings = PLACES.len() * (settings.rates + settings.repeats) + 1;
     trainings * settings.steps + 2 * settings.at_rest
 }
 
@@ -215,8 +215,8 @@ pub fn train_all(at: &Place<'_>, model: &Transformer) -> Result<AllTrained, Box<
             repeats: Vec::new(),
         };
         let best = trained.best().clone();
-        trained.repeats.push(best.last());
-        for repeat in (1..).take(at.settings.repeats - 1) {
+        // Not the run that was chosen because it came out low.
+        for repeat in (1..).take(at.settings.repeats) {
             let again = train(at, model, &chain, best.rate, repeat)?;
             trained.repeats.push(again.last());
         }
