@@ -21,6 +21,7 @@ mod optimizer;
 mod parity;
 mod parts;
 mod privacy;
+mod placement;
 mod readme;
 mod records;
 mod settings;

@@ -8,8 +8,13 @@
 //!
 //! | study | paper |
 //! |--|--|
+//! | [`sign_placement`] | Roulet and Agarwala, arXiv 2510.00236: where a sign is best placed |
 
 pub mod picture;
 pub mod progress;
+pub mod random;
 pub mod report;
+pub mod sign_placement;
 pub mod table;
+pub mod text;
+pub mod transformer;

@@ -1,0 +1,5 @@
+//! The studies, in small.
+
+mod sign_placement;
+mod text;
+mod transformer;
