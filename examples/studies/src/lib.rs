@@ -8,7 +8,16 @@
 //!
 //! | study | paper |
 //! |--|--|
+//! | [`example_norms`] | Goodfellow, 2015, arXiv 1510.01799 |
+//! | [`interference`] | Avranas, 2026, arXiv 2607.16261 |
 
+pub mod bounds;
+pub mod classifier;
+pub mod cnn;
+pub mod digits;
+pub mod example_norms;
+pub mod interference;
+pub mod mlp;
 pub mod picture;
 pub mod progress;
 pub mod random;

@@ -1,4 +1,8 @@
 //! The studies, in small.
 
+mod digits;
+mod example_norms;
+mod interference;
+mod published;
 mod text;
 mod transformer;
