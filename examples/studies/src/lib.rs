@@ -9,7 +9,16 @@
 //! | study | paper |
 //! |--|--|
 //! | [`sign_placement`] | Roulet and Agarwala, arXiv 2510.00236: where a sign is best placed |
+//! | [`example_norms`] | Goodfellow, 2015, arXiv 1510.01799 |
+//! | [`interference`] | Avranas, 2026, arXiv 2607.16261 |
 
+pub mod bounds;
+pub mod classifier;
+pub mod cnn;
+pub mod digits;
+pub mod example_norms;
+pub mod interference;
+pub mod mlp;
 pub mod picture;
 pub mod progress;
 pub mod random;
