@@ -8,11 +8,16 @@
 //!
 //! | study | paper |
 //! |--|--|
+//! | [`adam_preconditioner`] | Roulet and Agarwala, arXiv 2510.00236 |
 
+pub mod adam_preconditioner;
 pub mod picture;
 pub mod progress;
+pub mod quadratic;
 pub mod random;
+pub mod refused;
 pub mod report;
+pub mod sample;
 pub mod table;
 pub mod text;
 pub mod transformer;

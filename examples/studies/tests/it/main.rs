@@ -1,4 +1,5 @@
 //! The studies, in small.
 
+mod adam_preconditioner;
 mod text;
 mod transformer;
