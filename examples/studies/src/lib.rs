@@ -9,8 +9,10 @@
 //! | study | paper |
 //! |--|--|
 //! | [`adam_preconditioner`] | Roulet and Agarwala, arXiv 2510.00236 |
+//! | [`gns`] | Gray, Tiwari, Bergsma and Hestness, arXiv 2411.00999 |
 
 pub mod adam_preconditioner;
+pub mod gns;
 pub mod picture;
 pub mod progress;
 pub mod quadratic;

@@ -72,3 +72,19 @@ pub fn filled<T>(name: &'static str, list: &[T]) -> Result<(), Refused> {
         got: "an empty list".to_owned(),
     })
 }
+
+/// Checks a number that may have any sign.
+///
+/// # Errors
+/// A NaN or an infinity, by the name of its argument.
+pub fn finite(name: &'static str, value: f64) -> Result<(), Refused> {
+    if value.is_finite() {
+        return Ok(());
+    }
+    let (expected, got) = ("finite".to_owned(), value.to_string());
+    Err(Refused {
+        name,
+        expected,
+        got,
+    })
+}

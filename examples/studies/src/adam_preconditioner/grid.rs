@@ -30,26 +30,22 @@ impl Row {
     }
 
     /// The best learning rate: the lowest point of the parabola through the best rate of the grid and its two neighbours, over the
-    /// logarithm of the rate; the best of the grid itself where it has no two neighbours within one nat, since what blows up is no
-    /// parabola. NaN if no training ended well.
-    pub fn best_rate(&self, rates: &[f64]) -> f64 {
+    /// logarithm of the rate. None where the best lies at an end of the grid, so that the real one may lie beyond, or where a neighbour is
+    /// more than one nat worse: what blows up is no parabola.
+    pub fn best_rate(&self, rates: &[f64]) -> Option<f64> {
         let best = self.best();
-        let Some(at) = self.losses.iter().position(|l| *l == best && l.is_finite()) else {
-            return f64::NAN;
-        };
+        let at = self.losses.iter().position(|loss| *loss == best)?;
         let near = |at: usize| self.losses.get(at).is_some_and(|loss| *loss < best + 1.0);
         if at == 0 || !near(at - 1) || !near(at + 1) {
-            return rates[at];
+            return None;
         }
         let x = |at: usize| rates[at].ln();
         let (left, right) = (x(at) - x(at - 1), x(at + 1) - x(at));
         let (rise_left, rise_right) = (self.losses[at - 1] - best, self.losses[at + 1] - best);
         let above = left * left * rise_right - right * right * rise_left;
         let below = left * rise_right + right * rise_left;
-        if below <= 0.0 {
-            return rates[at]; // all three alike
-        }
-        (x(at) - above / (2.0 * below)).exp()
+        // All three alike have no lowest point.
+        (below > 0.0).then(|| (x(at) - above / (2.0 * below)).exp())
     }
 }
 
@@ -92,12 +88,13 @@ pub fn run(settings: &Settings, bar: &ProgressBar) -> Result<Vec<Row>, Box<dyn s
     Ok(rows)
 }
 
-/// The slope of the logarithm of the best learning rate over that of the batch size. None for one batch size.
+/// The slope of the logarithm of the best learning rate over that of the batch size, of the batch sizes that have a best rate. None if
+/// that is one at most.
 #[allow(clippy::cast_precision_loss)] // batch sizes
 pub fn rate_exponent(rows: &[&Row], rates: &[f64]) -> Option<f64> {
-    let points = rows.iter().map(|row| {
-        let rate = row.best_rate(rates);
-        ((row.examples as f64).ln(), rate.ln())
+    let points = rows.iter().filter_map(|row| {
+        let rate = row.best_rate(rates)?;
+        Some(((row.examples as f64).ln(), rate.ln()))
     });
     Line::through(points).map(|line| line.slope)
 }
@@ -118,17 +115,19 @@ mod tests {
     #[test]
     fn the_best_rate_is_the_lowest_point_of_a_parabola() {
         let rates = [0.01, 0.03, 0.2, 0.5];
-        let losses = rates.map(|rate: f64| 1.0 + (rate.ln() - 0.05_f64.ln()).powi(2));
-        assert!((row(4, &losses).best_rate(&rates) - 0.05).abs() < 1e-9);
-        assert_eq!(row(4, &[1.0, 2.0, 3.0, 4.0]).best_rate(&rates), 0.01);
+        let losses = rates.map(|rate: f64| 1.0 + 0.1 * (rate.ln() - 0.05_f64.ln()).powi(2));
+        assert!((row(4, &losses).best_rate(&rates).unwrap() - 0.05).abs() < 1e-9);
+        assert_eq!(row(4, &[1.0, 1.2, 1.3, 1.4]).best_rate(&rates), None);
+        assert_eq!(row(4, &[1.2, 1.0, 1e9, 1e9]).best_rate(&rates), None);
         let lost = row(4, &[f64::INFINITY; 4]);
-        assert!(lost.best_rate(&rates).is_nan() && lost.best().is_infinite());
+        assert!(lost.best_rate(&rates).is_none() && lost.best().is_infinite());
     }
 
     #[test]
     fn rates_that_grow_with_the_root_of_the_batch_have_the_exponent_a_half() {
-        let rates = [0.01, 0.02, 0.04];
-        let (small, large) = (row(4, &[1.0, 2.0, 3.0]), row(16, &[2.0, 1.0, 2.0]));
+        let rates = [0.01, 0.02, 0.04, 0.08];
+        let small = row(4, &[1.2, 1.0, 1.2, 1.4]);
+        let large = row(16, &[1.4, 1.2, 1.0, 1.2]);
         let exponent = rate_exponent(&[&small, &large], &rates).unwrap();
         assert!((exponent - 0.5).abs() < 1e-12);
         assert!(rate_exponent(&[&small], &rates).is_none());

@@ -18,7 +18,7 @@ pub struct Settings {
     #[arg(long, value_delimiter = ',', default_values_t = [4, 16, 64])]
     pub batch_sizes: Vec<usize>,
     /// The learning rates that are tried, in rising order
-    #[arg(long, value_delimiter = ',', default_values_t = [0.004, 0.01, 0.025, 0.06, 0.15])]
+    #[arg(long, value_delimiter = ',', default_values_t = [0.0016, 0.004, 0.01, 0.025, 0.06, 0.15])]
     pub learning_rates: Vec<f64>,
     /// The steps of each training
     #[arg(long, default_value_t = 150)]

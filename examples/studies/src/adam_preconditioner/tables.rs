@@ -37,7 +37,7 @@ fn losses<'a>(settings: &Settings, examples: usize, rows: impl Iterator<Item = &
 /// The best of each member over the batch sizes, and how its learning rate grew.
 fn best(settings: &Settings, rows: &[Row]) -> Table {
     let mut table = Table::new(
-        "Best loss and best learning rate, by batch size; the exponent p of rate ~ B^p (the paper: 0.5 at small and medium B)",
+        "Best loss and best learning rate, by batch size; the exponent p of rate ~ B^p (the paper: 0.5 at small and medium B); -: at an end of the grid",
         &["member", "update"],
     );
     for size in &settings.batch_sizes {
@@ -52,12 +52,12 @@ fn best(settings: &Settings, rows: &[Row]) -> Table {
         let update = if clipped { "clipped" } else { "free" };
         let mut entries: Vec<Entry> = vec![member_name(member).into(), update.into()];
         entries.extend(of_kind.iter().map(|row| Entry::from(row.best())));
-        let rates = of_kind
-            .iter()
-            .map(|row| row.best_rate(&settings.learning_rates));
-        entries.extend(rates.map(Entry::from));
+        for row in &of_kind {
+            let rate = row.best_rate(&settings.learning_rates);
+            entries.push(rate.map_or_else(|| "-".into(), Entry::from));
+        }
         let exponent = rate_exponent(&of_kind, &settings.learning_rates);
-        entries.push(exponent.map_or_else(|| Entry::from("one B"), Entry::from));
+        entries.push(exponent.map_or_else(|| Entry::from("-"), Entry::from));
         table.rows.push(entries);
     }
     table
@@ -132,10 +132,15 @@ fn findings(settings: &Settings, rows: &[Row], report: &mut Report) {
     report.findings.push(
         "The paper: best where mu^2 dominates; variance-dominated is unstable, and clipped stays behind Adam".to_owned(),
     );
-    let adam = of_kind(rows, "Adam (1, 1/B)", false);
-    if let Some(exponent) = rate_exponent(&adam, &settings.learning_rates) {
-        report.findings.push(format!(
-            "The best learning rate of Adam grew as B^{exponent:.2}; the paper's rule is B^0.5 at small and medium B. Observed, not guaranteed"
-        ));
+    for (member, clipped) in kinds(rows) {
+        let of_kind = of_kind(rows, member, clipped);
+        if let Some(exponent) = rate_exponent(&of_kind, &settings.learning_rates)
+            && !clipped
+        {
+            report.findings.push(format!(
+                "The best learning rate of {} grew as B^{exponent:.2}; the paper's rule is B^0.5 at small and medium B. Observed, not guaranteed",
+                member_name(member)
+            ));
+        }
     }
 }

@@ -59,7 +59,10 @@ fn the_named_optimizers_are_members_of_the_family() {
             ("MicroAdamMSQ", trained(micro_adam_msq(0.01), examples)),
         ] {
             for (x, y) in of(name).into_iter().zip(expected) {
-                assert!((x - y).abs() < 1e-4, "{name} at B = {examples}: {x}, not {y}");
+                assert!(
+                    (x - y).abs() < 1e-4,
+                    "{name} at B = {examples}: {x}, not {y}"
+                );
             }
         }
     }

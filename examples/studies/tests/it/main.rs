@@ -1,5 +1,6 @@
 //! The studies, in small.
 
 mod adam_preconditioner;
+mod gns;
 mod text;
 mod transformer;
