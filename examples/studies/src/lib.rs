@@ -19,11 +19,19 @@ pub mod digits;
 pub mod example_norms;
 pub mod interference;
 pub mod mlp;
+//! | [`adam_preconditioner`] | Roulet and Agarwala, arXiv 2510.00236 |
+//! | [`gns`] | Gray, Tiwari, Bergsma and Hestness, arXiv 2411.00999 |
+
+pub mod adam_preconditioner;
+pub mod gns;
 pub mod picture;
 pub mod progress;
+pub mod quadratic;
 pub mod random;
+pub mod refused;
 pub mod report;
 pub mod sign_placement;
+pub mod sample;
 pub mod table;
 pub mod text;
 pub mod transformer;

@@ -5,5 +5,7 @@ mod digits;
 mod example_norms;
 mod interference;
 mod published;
+mod adam_preconditioner;
+mod gns;
 mod text;
 mod transformer;
