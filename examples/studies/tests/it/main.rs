@@ -1,11 +1,11 @@
 //! The studies, in small.
 
-mod sign_placement;
+mod adam_preconditioner;
 mod digits;
 mod example_norms;
+mod gns;
 mod interference;
 mod published;
-mod adam_preconditioner;
-mod gns;
+mod sign_placement;
 mod text;
 mod transformer;
