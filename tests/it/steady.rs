@@ -202,5 +202,6 @@ src/distributed.rs 1
 src/exec/engine/state.rs 2
 src/exec/host_runner.rs 2
 src/optimizer/inspect.rs 1
+src/placement.rs 1
 "#);
 }
