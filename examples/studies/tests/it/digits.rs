@@ -48,7 +48,7 @@ fn every_digit_is_for_training_or_for_testing() {
     let all = smartcore::dataset::digits::load_dataset();
     assert_eq!(
         ink(&train) + ink(&test),
-        all.data.iter().map(|x| f64::from(*x)).sum()
+        all.data.iter().map(|x| f64::from(*x)).sum::<f64>()
     );
     let again = Digits::load(&DigitsSettings::of(1000)).unwrap();
     assert_eq!((train, test), again);
