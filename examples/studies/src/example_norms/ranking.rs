@@ -8,7 +8,7 @@ pub struct Ranking {
 }
 
 impl Ranking {
-    /// The largest score first; NaN above all, and of equal scores the first image.
+    /// The largest score first; NaN above all, and of equal scores the first image. Scores are not negative, as norms and losses.
     ///
     /// # Panics
     /// If there are not as many scores as answers.

@@ -65,7 +65,7 @@ pub struct Settings {
     #[arg(long, value_delimiter = ',', default_values_t = [3, 10, 30, 100])]
     pub sweep: Vec<usize>,
     /// The widths whose time is taken
-    #[arg(long, value_delimiter = ',', default_values_t = [4, 8, 16, 32])]
+    #[arg(long, value_delimiter = ',', default_values_t = [4, 8, 16, 32, 64])]
     pub widths: Vec<usize>,
     /// How often each time is taken
     #[arg(long, default_value_t = 21)]

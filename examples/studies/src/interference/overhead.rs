@@ -13,45 +13,47 @@ use crate::cnn::Cnn;
 use crate::digits::Digits;
 use crate::table::Table;
 
-/// The median time of a step, plain and with so many iterations of the solver, in turns.
+/// The median time of a step, plain, with so many iterations of the solver, and with the most of them but only the last layer moved.
 pub(super) fn table(
     digits: &Digits,
     (widths, iterations): (&[usize], &[usize]),
     (batch, repetitions): (usize, usize),
     device: &Device,
 ) -> Result<Table, Box<dyn std::error::Error>> {
+    let most = iterations.iter().copied().max().unwrap_or(0);
     let mut columns = vec![
         "channels".to_owned(),
         "parameters".into(),
         "plain, ms".into(),
     ];
-    for count in iterations {
-        columns.push(format!("{count} iterations, ms"));
-        columns.push("overhead, %".into());
-    }
+    let counts = iterations.iter();
+    columns.extend(counts.map(|count| format!("{count} iterations, %")));
+    columns.push(format!("{most}, last layer only, %"));
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
     let mut table = Table::new(
-        format!("time of a step over {batch} images, SGD, lambda 1"),
+        format!("time of a step over {batch} images, SGD, lambda 1: plain, and how much is added"),
         &columns,
     );
+    let mut moved: Vec<(usize, bool)> = iterations.iter().map(|&count| (count, false)).collect();
+    moved.push((most, true));
     for &width in widths {
-        let times = times(digits, (width, iterations), (batch, repetitions), device)?;
+        let times = times(digits, (width, &moved), (batch, repetitions), device)?;
         let parameters = Cnn::new(digits, width, 1, device).num_params();
-        let plain = times[0].as_secs_f64() * 1e3;
-        let mut row = vec![width.into(), parameters.into(), plain.into()];
-        for time in &times[1..] {
-            let time = time.as_secs_f64() * 1e3;
-            row.extend([time.into(), (100.0 * (time / plain - 1.0)).into()]);
-        }
+        let plain = times[0].as_secs_f64();
+        let mut row = vec![width.into(), parameters.into(), (plain * 1e3).into()];
+        let added = times[1..]
+            .iter()
+            .map(|time| time.as_secs_f64() / plain - 1.0);
+        row.extend(added.map(|share| (100.0 * share).into()));
         table.rows.push(row);
     }
     Ok(table)
 }
 
-/// Of the plain optimizer, and of each number of iterations.
+/// Of the plain optimizer, and of each number of iterations, with or without the layers before the last.
 fn times(
     digits: &Digits,
-    (width, iterations): (usize, &[usize]),
+    (width, moved): (usize, &[(usize, bool)]),
     (batch, repetitions): (usize, usize),
     device: &Device,
 ) -> Result<Vec<Duration>, Box<dyn std::error::Error>> {
@@ -60,19 +62,22 @@ fn times(
     // A step so small that the network stays as it is, and the harm with it.
     let inner = sgd(1e-6).momentum(0.9);
     let mut optimizers = vec![Optimizer::new(inner.clone())?];
-    for &count in iterations {
-        let moved = reduce_interference(inner.clone(), 1.0);
-        optimizers.push(Optimizer::new(moved.iterations(count).layer(last_layer()))?);
+    for &(count, only_layer) in moved {
+        let moved = reduce_interference(inner.clone(), 1.0).iterations(count);
+        let moved = moved.layer(last_layer()).only_layer(only_layer);
+        optimizers.push(Optimizer::new(moved)?);
     }
     let mut times = vec![Vec::new(); optimizers.len()];
     let mut model = Cnn::new(digits, width, 1, device);
+    // In turns, so that whatever else the machine does meets them alike.
     for turn in 0..=repetitions {
         for (optimizer, times) in optimizers.iter_mut().zip(&mut times) {
             let start = Instant::now();
             let (losses, grads) = per_example_grads(&model, |m| m.losses(batch.clone()))?;
             model = optimizer.step(model, grads)?;
             // Waits for the step, on a device that would not.
-            numbers(losses + model.output.bias.as_ref().expect("it has one").val().sum());
+            let bias = model.output.bias.as_ref().expect("it has one").val();
+            numbers(losses.mean() + bias.sum());
             // The first turn makes state and finds its plan.
             if turn > 0 {
                 times.push(start.elapsed());
