@@ -21,6 +21,7 @@ mod optimizer;
 mod parity;
 mod parts;
 mod placement;
+mod privacy;
 mod readme;
 mod records;
 mod settings;
