@@ -1,6 +1,8 @@
 //! What a study has found: tables for the reader, the same as JSON for programs, and pictures.
 
+use std::error::Error;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use serde::Serialize;
 
@@ -43,7 +45,7 @@ impl Report {
     ///
     /// # Errors
     /// A folder or a file that cannot be written.
-    pub fn publish(&self, folder: &Path) -> Result<Vec<PathBuf>, Box<dyn std::error::Error>> {
+    pub fn publish(&self, folder: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
         std::fs::create_dir_all(folder)?;
         for table in &self.tables {
             println!("{table}");
@@ -69,5 +71,17 @@ impl Report {
             println!("wrote {}", path.display());
         }
         Ok(written)
+    }
+}
+
+/// The end of a program: publishes what a study has found, or prints in words what was wrong, where a `main` that gives back the error
+/// would print the fields of its type.
+pub fn conclude(found: Result<Report, Box<dyn Error>>, folder: &Path) -> ExitCode {
+    match found.and_then(|report| report.publish(folder)) {
+        Ok(_) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
     }
 }

@@ -2,9 +2,9 @@
 
 use clap::Parser;
 use pergrad_studies::gns::{Settings, run};
+use pergrad_studies::report::conclude;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> std::process::ExitCode {
     let settings = Settings::parse();
-    run(&settings)?.publish(&settings.out)?;
-    Ok(())
+    conclude(run(&settings), &settings.out)
 }

@@ -1,10 +1,10 @@
 //! Where a sign is best placed; see [`pergrad_studies::sign_placement`].
 
 use clap::Parser;
+use pergrad_studies::report::conclude;
 use pergrad_studies::sign_placement::{Settings, run};
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> std::process::ExitCode {
     let settings = Settings::parse();
-    run(&settings)?.publish(&settings.out)?;
-    Ok(())
+    conclude(run(&settings), &settings.out)
 }
