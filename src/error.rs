@@ -199,6 +199,18 @@ pub enum Error {
         what: &'static str,
     },
 
+    /// Statistics of other gradients.
+    #[error(
+        "statistics of the leaves {} cannot be merged into those of {}: merge statistics of the gradients of one model",
+        got.join(", "), expected.join(", ")
+    )]
+    OtherLeaves {
+        /// The leaves that were there.
+        expected: Vec<String>,
+        /// Those that came.
+        got: Vec<String>,
+    },
+
     /// Devices that cannot add up what each of them has.
     #[error(
         "burn has no collective operations on {device}: use CUDA devices, or `Threads`, or a `Collective` of your own"

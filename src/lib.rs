@@ -37,6 +37,7 @@
 //! | `exec`, [`HostRunner`] | computing a plan on burn tensors |
 //! | `kernel` | what is computed of a leaf in one pass |
 //! | `backend` | the operations that burn does not have |
+//! | [`predict_placement`], [`GradientStatistics`] | where a sign is best placed, from what the gradients of single examples are |
 //! | [`Optimizer`] | a chain with its state, stepping a model |
 //! | [`Accumulated`], [`distributed`] | a batch that comes in parts, one after the other or on several devices |
 
@@ -50,6 +51,7 @@ mod kernel;
 mod model;
 pub mod nn;
 mod optimizer;
+mod placement;
 mod plan;
 
 pub use capture::{
@@ -63,6 +65,7 @@ pub use optimizer::{
     Accumulated, Extras, LeafState, Leafwise, Optimizer, Record, Rejected, Updates,
 };
 pub use pergrad_transforms as transforms;
+pub use placement::{GradientStatistics, PlacementPredictions, predict_placement};
 
 /// Everything for writing chains and links; see [`pergrad_transforms::prelude`].
 pub mod prelude {

@@ -49,14 +49,7 @@ impl LeafGrads {
 impl PerExampleGrads {
     /// Checks that all leaves agree on the number of examples.
     pub(crate) fn new(leaves: Vec<LeafGrads>) -> Result<Self, Error> {
-        let infos = leaves.iter().map(|leaf| {
-            Ok(pergrad_transforms::LeafInfo {
-                path: leaf.path.clone(),
-                shape: leaf.shape[1..].to_vec(),
-                dtype: model::dtype(&leaf.path, leaf.form.dtype())?,
-            })
-        });
-        let tree = ParamTree::new(infos.collect::<Result<_, Error>>()?)?;
+        let tree = tree(&leaves)?;
         let shapes = leaves.iter().map(|leaf| (&leaf.path[..], &leaf.shape[..]));
         let examples = tree.check_grads(AxisKind::PerExample, shapes)?;
         Ok(Self { examples, leaves })
@@ -153,6 +146,16 @@ impl PerExampleGrads {
         Self::new(leaves.collect::<Result<_, Error>>()?)
     }
 
+    /// The leaves as they are here, in this order.
+    pub(crate) fn tree(&self) -> Result<ParamTree, Error> {
+        tree(&self.leaves)
+    }
+
+    /// The form of each leaf, in the order of [`tree`](Self::tree).
+    pub(crate) fn forms(&self) -> Vec<Form> {
+        self.leaves.iter().map(|leaf| leaf.form.clone()).collect()
+    }
+
     /// The form of each leaf of a model, in the order of the model, after checking that they fit it.
     pub(crate) fn forms_for(&self, leaves: &ModelLeaves) -> Result<Vec<Form>, Error> {
         let shapes = self
@@ -182,6 +185,17 @@ impl PerExampleGrads {
     pub fn check<M: Module>(&self, model: &M) -> Result<(), Error> {
         self.forms_for(&ModelLeaves::of(model)?).map(|_| ())
     }
+}
+
+fn tree(leaves: &[LeafGrads]) -> Result<ParamTree, Error> {
+    let infos = leaves.iter().map(|leaf| {
+        Ok(pergrad_transforms::LeafInfo {
+            path: leaf.path.clone(),
+            shape: leaf.shape[1..].to_vec(),
+            dtype: model::dtype(&leaf.path, leaf.form.dtype())?,
+        })
+    });
+    Ok(ParamTree::new(infos.collect::<Result<_, Error>>()?)?)
 }
 
 /// A gradient has the dtype of its parameter; that of a parameter in half precision may have been accumulated in f32.

@@ -20,6 +20,8 @@ mod operations;
 mod optimizer;
 mod parity;
 mod parts;
+mod placement;
+mod privacy;
 mod readme;
 mod records;
 mod settings;

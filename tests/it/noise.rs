@@ -99,5 +99,5 @@ fn noise_goes_on_after_a_save_as_if_nothing_had_happened() {
 #[test]
 fn one_parameter_at_a_time_has_no_noise_of_its_own() {
     let error = Leafwise::new(chain((add_noise(0.1, 0.5, Seed::from(7)), sgd(0.1)))).unwrap_err();
-    insta::assert_snapshot!(error, @"");
+    insta::assert_snapshot!(error, @"`add_noise` draws random numbers, other ones for each leaf, but burn's `Optimizer` trait sees one parameter at a time: step the whole model with `pergrad::Optimizer::step`, also inside burn-train's loop by its custom step");
 }

@@ -26,6 +26,7 @@
 //! | [`random`] | noise: from a seed to the numbers of an element |
 //! | [`tree`], [`leaves`] | the parameters of a model, and selections of them |
 //! | [`mod@reference`] | the meaning of a program on `ndarray` |
+//! | [`privacy`] | what noise on clipped sums is worth: accountants, and batches by chance |
 //! | [`runner`], [`state`] | running on plain numbers; what is saved and restored |
 //! | [`spec`] | chains from data at run time, and every legal place of a link |
 //! | [`placement`](mod@placement) | where a sign is best placed, predicted from single gradients |
@@ -47,6 +48,7 @@ pub mod outliers;
 pub mod over_examples;
 pub mod per_example;
 pub mod placement;
+pub mod privacy;
 pub mod program;
 pub mod random;
 pub mod reference;
@@ -102,11 +104,12 @@ pub mod prelude {
     pub use crate::alias::{
         acprop, adabelief, adadelta, adafactor, adagrad, adagrad_with_second_moment, adam,
         adam_interpolation, adam_with_second_moment, adamax, adamaxw, adamw, adan, ademamix, adopt,
-        amsgrad, amsgrad_with_second_moment, cocob, dadapt_adamw, dog, dowg, fromage, lamb, lars,
-        lion, madgrad, micro_adam, micro_adam_msq, micro_adam_var, micro_sign_sgd, momo, momo_adam,
-        muon, nadam, nadamw, noisy_sgd, novograd, optimistic_adam_v2, optimistic_gradient_descent,
-        polyak_sgd, prodigy, radam, rmsprop, rmsprop_with_second_moment, rprop, sgd, sign_ema,
-        sign_sgd, signum, simplified_ademamix, sm3, sophia_with_curvature, yogi,
+        amsgrad, amsgrad_with_second_moment, cocob, dadapt_adamw, dog, dowg, dpsgd, fromage, lamb,
+        lars, lion, madgrad, micro_adam, micro_adam_msq, micro_adam_var, micro_sign_sgd, momo,
+        momo_adam, muon, nadam, nadamw, noisy_sgd, novograd, optimistic_adam_v2,
+        optimistic_gradient_descent, polyak_sgd, prodigy, radam, rmsprop,
+        rmsprop_with_second_moment, rprop, sgd, sign_ema, sign_sgd, signum, simplified_ademamix,
+        sm3, sophia_with_curvature, yogi,
     };
     pub use crate::axis::{Aggregated, Axis, PerExample};
     pub use crate::batch_size::{BatchSizeSchedule, gns_guided, linear_in_tokens};
@@ -119,8 +122,9 @@ pub mod prelude {
     pub use crate::leaves::Leaves;
     pub use crate::monitor;
     pub use crate::over_examples::{
-        batch_mean, geometric_median, least_harm, majority, max, mean, median, min,
-        project_conflicts, sum, trimmed_mean, unbiased_square_of_mean, upgrad, variance,
+        batch_mean, differentially_private_adaptive_aggregate, differentially_private_aggregate,
+        geometric_median, least_harm, majority, max, mean, median, min, project_conflicts, sum,
+        trimmed_mean, unbiased_square_of_mean, upgrad, variance,
     };
     pub use crate::per_example::{
         clip_per_example, coordinate_statistics, normalize_per_example, scale_by_past_rms,

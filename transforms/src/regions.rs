@@ -51,8 +51,8 @@ impl Tracer {
     /// # Host and device
     /// A predicate that depends on counters and hyper-parameters only is known to the host, and so is the count. A predicate of
     /// the gradients stays where they are. Then a debiasing such as `1 - decay^t` is computed there too, in f32 for parameters of
-    /// f32: for decay 0.999 it is off by 1.3e-5 at the first step, and the count stays at 2^24. And a schedule inside such a guard
-    /// makes each step read one number back, so put it outside where you can.
+    /// f32: for decay 0.999 it is off by 1.3e-5 at the first step, and the count stays at 2^24. And a schedule
+    /// or noise inside such a guard makes each step read one number back, so put it outside where you can.
     pub fn guarded<R>(
         &mut self,
         predicate: &Predicate<Aggregated, Global>,

@@ -147,13 +147,19 @@ impl Picture {
             .light_line_style(WHITE)
             .draw()?;
         for (at, (series, points)) in self.series.iter().zip(placed).enumerate() {
-            let color = COLORS[at % COLORS.len()];
+            // Series of one name, such as a line and its points, share a colour and a place in the legend.
+            let same = |other: &Series| other.name == series.name;
+            let first = self.series.iter().position(same).unwrap_or(at);
+            let color = COLORS[first % COLORS.len()];
             let drawn = if series.line {
                 chart.draw_series(LineSeries::new(points, color.stroke_width(2)))?
             } else {
                 let dot = |point| Circle::new(point, 3, color.mix(0.6).filled());
                 chart.draw_series(points.into_iter().map(dot))?
             };
+            if first < at {
+                continue;
+            }
             drawn.label(&series.name).legend(move |(x, y)| {
                 PathElement::new([(x, y), (x + 22, y)], color.stroke_width(3))
             });
@@ -222,6 +228,20 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         assert!(text.contains("a title") && text.contains("falls"));
         assert_eq!(text.matches("<circle").count(), 1);
+    }
+
+    #[test]
+    fn a_line_and_its_points_share_a_name_and_a_colour() {
+        let mut picture = Picture::new("same", "same", Scale::linear("x"), Scale::linear("y"));
+        picture.line("one", vec![(0.0, 0.0), (1.0, 1.0)]);
+        picture.cloud("one", vec![(0.5, 0.5)]);
+        let path = std::env::temp_dir().join(format!("pergrad_same_{}.svg", std::process::id()));
+        picture.draw(&path).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let named = text.lines().filter(|line| line.trim() == "one").count();
+        assert_eq!(named, 1);
+        assert!(text.contains("#D55E00") && !text.contains("#0072B2"));
     }
 
     #[test]

@@ -19,6 +19,9 @@ pub struct Report {
     /// The same as pictures.
     #[serde(skip)]
     pub pictures: Vec<Picture>,
+    /// Pictures that are no curves: the end of the name of its file and the SVG.
+    #[serde(skip)]
+    pub drawings: Vec<(&'static str, String)>,
     /// What agrees with the paper and what does not, in one sentence each.
     pub findings: Vec<String>,
 }
@@ -31,6 +34,7 @@ impl Report {
             settings: serde_json::to_value(settings).expect("arguments are plain data"),
             tables: Vec::new(),
             pictures: Vec::new(),
+            drawings: Vec::new(),
             findings: Vec::new(),
         }
     }
@@ -53,6 +57,11 @@ impl Report {
         for picture in &self.pictures {
             let path = folder.join(format!("{}_{}.svg", self.study, picture.name));
             picture.draw(&path)?;
+            written.push(path);
+        }
+        for (name, svg) in &self.drawings {
+            let path = folder.join(format!("{}_{name}.svg", self.study));
+            std::fs::write(&path, svg)?;
             written.push(path);
         }
         println!();

@@ -56,9 +56,8 @@ impl fmt::Display for Entry {
             Self::Text(text) => f.pad(text),
             Self::Number(x) => {
                 let size = x.abs();
-                let text = if *x == 0.0 || x.fract() == 0.0 && size < 1e6 {
-                    format!("{x}")
-                } else if !x.is_finite() {
+                let whole = x.fract() == 0.0 && size < 1e6;
+                let text = if whole || !x.is_finite() {
                     format!("{x}")
                 } else if !(1e-3..1e5).contains(&size) {
                     format!("{x:.2e}")

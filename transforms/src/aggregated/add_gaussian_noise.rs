@@ -12,15 +12,20 @@ use crate::value::Value;
 pub(crate) const ENTRY: Entry = Entry {
     name: "add_gaussian_noise",
     family: Family::Aggregated,
-    summary: "g + stddev * z, z standard normal",
+    summary: "g + stddev * unit * z, z standard normal",
     reference: "",
     arguments: &[
         Argument::required("stddev"),
+        Argument::optional("unit", "1"),
         Argument::optional("seed", "random"),
     ],
     build: |args| {
         let stddev = args.hyper("stddev")?;
-        Ok(Link::aggregated(add_gaussian_noise(stddev, args.seed()?)))
+        let link = add_gaussian_noise(stddev, args.seed()?);
+        Ok(Link::aggregated(match args.optional_hyper("unit")? {
+            Some(unit) => link.unit(unit),
+            None => link,
+        }))
     },
 };
 
@@ -28,6 +33,7 @@ pub(crate) const ENTRY: Entry = Entry {
 #[derive(Clone, Debug)]
 pub struct AddGaussianNoise {
     stddev: Hyper,
+    unit: Option<Hyper>,
     seed: Seed,
 }
 
@@ -41,12 +47,13 @@ pub struct AddGaussianNoise {
 /// # Edge cases
 /// | case | result |
 /// |--|--|
-/// | `stddev` 0 | unchanged, to the last bit; no numbers are made |
+/// | `stddev` 0 | unchanged, to the last bit, whatever the unit; no numbers are made |
+/// | an infinite unit | infinities |
 /// | an element that is NaN or infinite | stays so |
 /// | a model without parameters | nothing |
 ///
 /// # Errors
-/// `stddev` must be finite and not negative.
+/// `stddev` must be finite and not negative; the unit must not be negative.
 ///
 /// # Example
 /// ```
@@ -57,7 +64,18 @@ pub struct AddGaussianNoise {
 pub fn add_gaussian_noise(stddev: impl Into<Hyper>, seed: Seed) -> AddGaussianNoise {
     AddGaussianNoise {
         stddev: stddev.into(),
+        unit: None,
         seed,
+    }
+}
+
+impl AddGaussianNoise {
+    /// What `stddev` is a multiple of: the noise has the standard deviation `stddev * unit`. A bound on the sensitivity makes
+    /// `stddev` the noise multiplier of a private mechanism.
+    #[must_use]
+    pub fn unit(mut self, unit: impl Into<Hyper>) -> Self {
+        self.unit = Some(unit.into());
+        self
     }
 }
 
@@ -78,6 +96,13 @@ impl<In: ExamplesReduced> Transform<In> for AddGaussianNoise {
 
     fn trace(&self, x: Value<In>, cx: &mut Tracer) -> Value<In> {
         let stddev = cx.hyper("stddev", &self.stddev, Domain::NonNegative);
+        let stddev = match &self.unit {
+            None => stddev,
+            Some(unit) => {
+                let product = &stddev * cx.hyper("unit", unit, Domain::Bound);
+                stddev.equal(0.0).select(0.0, product)
+            }
+        };
         noisy(&x.reduced(), &stddev, &self.seed, cx).as_input()
     }
 }

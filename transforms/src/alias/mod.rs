@@ -25,6 +25,7 @@ mod cocob;
 mod dadapt_adamw;
 mod dog;
 mod dowg;
+mod dpsgd;
 mod fromage;
 mod lamb;
 mod lars;
@@ -72,6 +73,7 @@ pub use cocob::{Cocob, cocob};
 pub use dadapt_adamw::{DadaptAdamw, dadapt_adamw};
 pub use dog::{Dog, dog};
 pub use dowg::{Dowg, dowg};
+pub use dpsgd::{Dpsgd, dpsgd};
 pub use fromage::{Fromage, fromage};
 pub use lamb::{Lamb, lamb};
 pub use lars::{Lars, lars};
@@ -127,6 +129,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
     dadapt_adamw::ENTRY,
     dog::ENTRY,
     dowg::ENTRY,
+    dpsgd::ENTRY,
     fromage::ENTRY,
     lamb::ENTRY,
     lars::ENTRY,

@@ -6,6 +6,8 @@
 
 pub(crate) mod accelerated;
 mod batch_mean;
+mod differentially_private_adaptive_aggregate;
+mod differentially_private_aggregate;
 mod geometric_median;
 mod least_harm;
 mod majority;
@@ -21,6 +23,12 @@ mod upgrad;
 mod variance;
 
 pub use batch_mean::{BatchMean, batch_mean};
+pub use differentially_private_adaptive_aggregate::{
+    DifferentiallyPrivateAdaptiveAggregate, differentially_private_adaptive_aggregate,
+};
+pub use differentially_private_aggregate::{
+    DifferentiallyPrivateAggregate, differentially_private_aggregate,
+};
 pub use geometric_median::{GeometricMedian, geometric_median};
 pub use least_harm::{LeastHarm, least_harm};
 pub use majority::{Majority, majority};
@@ -39,6 +47,8 @@ use crate::spec::Entry;
 
 pub(crate) const ENTRIES: &[Entry] = &[
     batch_mean::ENTRY,
+    differentially_private_adaptive_aggregate::ENTRY,
+    differentially_private_aggregate::ENTRY,
     geometric_median::ENTRY,
     least_harm::ENTRY,
     majority::ENTRY,

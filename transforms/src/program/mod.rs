@@ -14,8 +14,8 @@
 //! written once and holds for every leaf of the model; only [`Op::OverLeaves`] looks across leaves. A value has one
 //! of the [kinds](ValueType) `[B,P]`, `[P]`, `[B]`, `[]`, `[B,B]`, `[1,B]`, each of the last four either for one leaf or for all.
 //! The last two are for [pairs of examples](crate::extent): [`Op::Gram`] makes them, and [`Op::OverPairs`] ends them.
-//! Values that depend on nothing but hyper-parameters, the step count, B and the sizes of the leaves are *scalars
-//! of the host*: they are computed in f64 by [`HostScalars`] and never touch a device, so `1 - decay^t` is
+//! Values that depend on nothing but hyper-parameters, the step count, B, the sizes of the leaves and random numbers that are not for
+//! elements are *scalars of the host*: they are computed in f64 by [`HostScalars`] and never touch a device, so `1 - decay^t` is
 //! exact whatever the dtype of the parameters. A slot over all leaves that is set to such a value, and was before, is
 //! [of the host](Program::host_slots) too: so a counter is, and what a link does at every k-th step only, it does only then.
 

@@ -24,12 +24,13 @@
 //! # Limits
 //! Normal numbers in floating point are not the real ones: which values can come at all depends on what is added, and an
 //! adversary who sees every bit of an update can use that (Mironov, 2012, "On significance of the least significant bits for
-//! differential privacy"). The proofs of privacy are about real numbers.
+//! differential privacy"). The proofs in [`privacy`](crate::privacy) are about real numbers.
 
 mod key;
 mod normals;
 mod seed;
 
 pub use key::Key;
+pub(crate) use normals::uniform;
 pub use normals::{fill_normals, normals};
 pub use seed::Seed;

@@ -141,8 +141,8 @@ impl Catalogue {
         (distance <= 1 + name.len() / 4).then(|| near.to_owned())
     }
 
-    /// The catalogue as a table in Markdown.
-    pub fn to_markdown(&self) -> String {
+    /// The catalogue as a table in Markdown. Names link to what `link` gives for them, papers to arXiv.
+    pub fn to_markdown(&self, link: impl Fn(&Entry) -> Option<String>) -> String {
         let mut out =
             String::from("| link | arguments | what it does | reference |\n|--|--|--|--|\n");
         let mut family = None;
@@ -158,16 +158,36 @@ impl Catalogue {
                     Some(default) => format!("{}={default}", a.name),
                 })
                 .collect();
+            let name = match link(entry) {
+                Some(target) => format!("[`{}`]({target})", entry.name),
+                None => format!("`{}`", entry.name),
+            };
             out.push_str(&format!(
-                "| `{}` | {} | {} | {} |\n",
-                entry.name,
+                "| {name} | {} | {} | {} |\n",
                 arguments.join(", "),
                 entry.summary.replace('|', "\\|"),
-                entry.reference
+                with_links(entry.reference)
             ));
         }
         out
     }
+}
+
+/// `arXiv 2510.00236` as a link.
+fn with_links(reference: &str) -> String {
+    let mut out = String::new();
+    let mut rest = reference;
+    while let Some(at) = rest.find("arXiv ") {
+        let (before, paper) = rest.split_at(at);
+        let number = &paper["arXiv ".len()..];
+        let end = number.find(|c: char| !c.is_ascii_digit() && c != '.');
+        let number = number[..end.unwrap_or(number.len())].trim_end_matches('.');
+        out.push_str(&format!(
+            "{before}[arXiv {number}](https://arxiv.org/abs/{number})"
+        ));
+        rest = &paper["arXiv ".len() + number.len()..];
+    }
+    out + rest
 }
 
 /// The number of letters to insert, drop or replace, or of neighbours to exchange: `maen` is one step from `mean`.

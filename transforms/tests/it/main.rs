@@ -19,6 +19,7 @@ mod options;
 mod outliers;
 mod papers;
 mod placement;
+mod privacy;
 mod program_data;
 mod random;
 mod regions;

@@ -236,7 +236,7 @@ fn a_link_from_outside_joins_the_catalogue() {
     assert_eq!(names, ["shrink.step_size", "shrink_2.step_size"]);
     assert!(
         catalogue
-            .to_markdown()
+            .to_markdown(|_| None)
             .contains("| `shrink` | share=0.5 | g * share |")
     );
     assert!(Catalogue::standard().build(&spec).is_err());

@@ -4,4 +4,5 @@ mod batch_axis;
 mod definitions;
 mod guards;
 mod optax;
+mod privacy;
 mod zeros_and_nans;

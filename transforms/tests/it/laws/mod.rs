@@ -3,6 +3,7 @@
 mod chains;
 mod data;
 mod expansions;
+mod noisy;
 mod optimizer_values;
 mod reductions;
 mod samples;

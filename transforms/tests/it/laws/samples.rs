@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use pergrad_transforms::Program;
 use pergrad_transforms::spec::{Catalogue, ChainSpec, LinkSpec};
 
-use super::shelf;
+use super::{noisy, shelf};
 
 /// Where a link may stand, written down by hand: the oracle of the run-time checker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +30,9 @@ pub(super) static SAMPLES: LazyLock<Vec<(Stands, &str)>> = LazyLock::new(|| {
     samples.extend(shelf::ANYWHERE.iter().map(all(Anywhere)));
     samples.extend(shelf::AFTER.iter().map(all(After)));
     samples.extend(shelf::REDUCES.iter().map(all(Reduces)));
+    samples.extend(noisy::AFTER.iter().map(all(After)));
+    samples.extend(noisy::REDUCES.iter().map(all(Reduces)));
+    samples.extend(noisy::OPTIMIZERS.iter().map(all(ReducesOrAfter)));
     let optimizers = shelf::OPTIMIZERS.iter().map(|(json, _)| json);
     samples.extend(optimizers.map(all(ReducesOrAfter)));
     samples
@@ -125,18 +128,6 @@ const HAND_PICKED: &[(Stands, &str)] = &[
     (
         Anywhere,
         r#"{"link": "add_decayed_weights", "weight_decay": 0.1, "mask": {"matching": "v*"}}"#,
-    ),
-    (
-        After,
-        r#"{"link": "add_gaussian_noise", "stddev": 0.25, "seed": 7}"#,
-    ),
-    (
-        After,
-        r#"{"link": "add_noise", "eta": 0.1, "gamma": 0.5, "seed": 7}"#,
-    ),
-    (
-        ReducesOrAfter,
-        r#"{"link": "noisy_sgd", "learning_rate": 0.1, "seed": 7}"#,
     ),
     (After, r#"{"link": "clip_by_global_norm", "max_norm": 1}"#),
     (After, r#"{"link": "ema", "decay": 0.9}"#),

@@ -81,6 +81,7 @@ fn every_entry_has_a_value_from_elsewhere() {
     checked.extend(crate::golden::names());
     checked.extend(super::expansions::names());
     checked.extend(crate::noise::names());
+    checked.extend(crate::privacy::names());
     for entry in Catalogue::standard().entries() {
         assert!(
             checked.iter().any(|name| name == entry.name),

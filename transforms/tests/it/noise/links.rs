@@ -2,10 +2,10 @@
 
 use pergrad_transforms::prelude::*;
 use pergrad_transforms::random::normals;
-use pergrad_transforms::runner::HostTensor;
+use pergrad_transforms::runner::{HostTensor, StepInput};
 use pergrad_transforms::spec::{Catalogue, ChainSpec};
 
-use crate::model::{batch, steps, w};
+use crate::model::{batch, step, steps, w};
 use crate::tolerance::assert_close;
 
 /// The links whose values are checked here.
@@ -39,6 +39,27 @@ fn no_noise_leaves_every_bit() {
         let bits = |values: &[f64]| values.iter().map(|x| format!("{x:?}")).collect::<Vec<_>>();
         assert_eq!(bits(w(&output[0])), bits(&values));
     }
+}
+
+#[test]
+fn a_unit_scales_the_noise_and_may_be_infinite_where_there_is_none() {
+    let noisy = |stddev: f64, unit: f64| {
+        let link = add_gaussian_noise(stddev, seed()).unit(unit);
+        let program = program(&chain((mean(), link))).unwrap();
+        let output = step::<f64>(&program, &batch([[1.0, 2.0]]));
+        w(&output).to_vec()
+    };
+    assert_close::<f64>(&noisy(0.5, 4.0), &noisy(2.0, 1.0), "unit");
+    assert_ne!(noisy(0.5, 4.0), [1.0, 2.0]);
+    assert_eq!(noisy(0.0, f64::INFINITY), [1.0, 2.0]);
+    assert!(noisy(0.5, f64::INFINITY).iter().all(|x| x.is_infinite()));
+}
+
+#[test]
+fn a_model_without_parameters_gets_no_noise() {
+    let program = program(&chain((sum(), add_gaussian_noise(1.0, seed())))).unwrap();
+    let output = step::<f64>(&program, &StepInput::default());
+    assert!(output.updates.is_empty());
 }
 
 #[test]

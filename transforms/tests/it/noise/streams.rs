@@ -171,6 +171,20 @@ fn a_run_that_is_restored_goes_on_with_the_same_numbers() {
 }
 
 #[test]
+fn a_run_inside_a_guard_goes_on_with_its_own_count() {
+    let program = noise_of(skip_large_updates(plain(), 1.0));
+    let order = [zeros(), batch([[9.0; 3]]), zeros(), zeros()];
+    let whole = steps::<f64>(&program, &order);
+    let mut first = reference::<f64>(&program, &zeros());
+    for input in &order[..3] {
+        first.step(input).unwrap();
+    }
+    let mut second = reference::<f64>(&program, &zeros());
+    second.load(&first.state()).unwrap();
+    assert_eq!(w(&second.step(&order[3]).unwrap()), w(&whole[3]));
+}
+
+#[test]
 fn a_state_fits_a_chain_with_another_seed_which_gives_other_numbers() {
     let mut first = reference::<f64>(&noise_of(plain()), &zeros());
     first.step(&zeros()).unwrap();

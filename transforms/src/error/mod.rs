@@ -1,5 +1,9 @@
 //! Everything that can be wrong with a chain, a specification or an input, with the way out.
 
+mod words;
+
+use words::{extra_kind, lines, list, plural, suggestion};
+
 use crate::axis::AxisKind;
 
 /// What was wrong. Each message names the link or leaf, says what was expected and what came, and the way out.
@@ -378,35 +382,5 @@ impl Error {
             expected,
             got,
         })
-    }
-}
-
-fn list(names: &[String]) -> String {
-    if names.is_empty() {
-        return "none".to_owned();
-    }
-    let quoted: Vec<_> = names.iter().map(|n| format!("`{n}`")).collect();
-    quoted.join(", ")
-}
-
-fn lines(lines: &[String]) -> String {
-    lines.iter().map(|l| format!("\n  {l}")).collect()
-}
-
-fn plural(count: usize) -> &'static str {
-    if count == 1 { "" } else { "s" }
-}
-
-fn suggestion(near: Option<&str>) -> String {
-    near.map_or_else(
-        || ": the catalogue lists those that exist".to_owned(),
-        |near| format!(": did you mean `{near}`?"),
-    )
-}
-
-fn extra_kind(axis: AxisKind) -> &'static str {
-    match axis {
-        AxisKind::Aggregated => "one number",
-        AxisKind::PerExample => "one number for each example",
     }
 }
