@@ -103,10 +103,10 @@ fn over_rates(settings: &Settings, rows: &[Row]) -> Picture {
     for row in shown {
         let points = settings.learning_rates.iter().zip(&row.losses);
         let points = points.filter(|(_, loss)| **loss < cut);
-        picture.line(
-            row.member,
-            points.map(|(&rate, &loss)| (rate, loss)).collect(),
-        );
+        let points: Vec<_> = points.map(|(&rate, &loss)| (rate, loss)).collect();
+        if !points.is_empty() {
+            picture.line(row.member, points);
+        }
     }
     picture
 }

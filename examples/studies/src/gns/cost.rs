@@ -23,6 +23,8 @@ pub struct Cost {
     pub passes: usize,
     /// The median time of a step, with capture, in milliseconds.
     pub milliseconds: f64,
+    /// The median of its time over that of the step without monitors in the same round: a busy machine slows both.
+    pub ratio: f64,
 }
 
 /// Steps Adam with different monitors before it, in turn, so that all see the same moods of the machine.
@@ -68,17 +70,23 @@ pub fn measure(
             bar.inc(1);
         }
     }
-    let costs = chains
-        .into_iter()
-        .map(|(watched, optimizer, _, mut times)| {
-            times.sort_by(f64::total_cmp);
-            Cost {
-                watched,
-                passes: optimizer.passes(),
-                milliseconds: times[times.len() / 2],
-            }
-        });
+    let alone = chains[0].3.clone();
+    let costs = chains.into_iter().map(|(watched, optimizer, _, times)| {
+        let ratios = times.iter().zip(&alone).map(|(time, alone)| time / alone);
+        Cost {
+            watched,
+            passes: optimizer.passes(),
+            ratio: median(ratios.collect()),
+            milliseconds: median(times),
+        }
+    });
     Ok(costs.collect())
+}
+
+/// The upper one of two in the middle.
+fn median(mut numbers: Vec<f64>) -> f64 {
+    numbers.sort_by(f64::total_cmp);
+    numbers[numbers.len() / 2]
 }
 
 /// The costs beside that of no monitor.
@@ -87,13 +95,12 @@ pub(super) fn table(costs: &[Cost]) -> Table {
         "What the monitors cost (times are of this machine and do not repeat)",
         &["watched", "passes", "ms for each step", "ratio"],
     );
-    let alone = costs.first().map_or(f64::NAN, |cost| cost.milliseconds);
     for cost in costs {
         table.row([
             cost.watched.into(),
             cost.passes.into(),
             cost.milliseconds.into(),
-            (cost.milliseconds / alone).into(),
+            cost.ratio.into(),
         ]);
     }
     table

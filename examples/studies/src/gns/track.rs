@@ -100,13 +100,20 @@ pub(super) fn table(settings: &Settings, tracks: &[Track]) -> Table {
         "intercept",
         "correlation",
         "of logarithms",
+        "of their changes",
     ];
     let mut table = Table::new(title, &columns);
     for track in tracks {
         let total = total(tracks, track);
         let line = Line::through(points(settings, track, total));
         let logs = points(settings, track, total).map(|(x, y)| (x.ln(), y.ln()));
-        let logs = Line::through(logs).map_or(f64::NAN, |line| line.correlation);
+        let logs: Vec<_> = logs.collect();
+        // Two numbers that both grow go together; their changes from step to step need not.
+        let pairs = logs.windows(2);
+        let changes = pairs.map(|w| (w[1].0 - w[0].0, w[1].1 - w[0].1));
+        let correlation = |points| Line::through(points).map_or(f64::NAN, |it| it.correlation);
+        let changes = correlation(changes.collect::<Vec<_>>());
+        let logs = correlation(logs);
         let mut sorted: Vec<f64> = track.scales[settings.skip..].to_vec();
         sorted.sort_by(f64::total_cmp);
         table.row([
@@ -118,6 +125,7 @@ pub(super) fn table(settings: &Settings, tracks: &[Track]) -> Table {
             line.map_or(f64::NAN, |line| line.intercept).into(),
             line.map_or(f64::NAN, |line| line.correlation).into(),
             logs.into(),
+            changes.into(),
         ]);
     }
     table
@@ -144,7 +152,7 @@ pub(super) fn findings(settings: &Settings, tracks: &[Track]) -> Vec<String> {
     let sentences = norms.filter_map(|track| {
         let line = Line::through(points(settings, track, total(tracks, track)))?;
         Some(format!(
-            "Decay {}: the noise scale of all layers is {:.2} times that of the normalization layers and {:.1}, with a correlation of {:.3}. The paper: the normalization layers are sufficient",
+            "Decay {}: the noise scale of all layers is about {:.2} times that of the normalization layers plus {:.1}, with a correlation of {:.3}. The paper: the normalization layers are sufficient",
             track.decay, line.slope, line.intercept, line.correlation
         ))
     });
