@@ -15,7 +15,6 @@
 //! | [`gns`] | Gray, Tiwari, Bergsma and Hestness, arXiv 2411.00999 |
 
 pub mod adam_preconditioner;
-pub mod bounds;
 pub mod classifier;
 pub mod cnn;
 pub mod digits;

@@ -24,7 +24,6 @@ use serde::Serialize;
 
 pub use variance::{informed, variance};
 
-use crate::bounds::{at_least_one, positive, within};
 use crate::classifier::{Classifier, mean, standard_error};
 use crate::cnn::Cnn;
 use crate::digits::{Digits, DigitsSettings};
@@ -32,6 +31,7 @@ use crate::mlp::Mlp;
 use crate::picture::{Picture, Scale};
 use crate::progress;
 use crate::random::Random;
+use crate::refused::{at_least_one, positive, within};
 use crate::report::Report;
 use crate::table::Table;
 use ranking::Ranking;

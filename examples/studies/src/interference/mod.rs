@@ -18,9 +18,9 @@ use std::path::PathBuf;
 use burn::tensor::Device;
 use serde::Serialize;
 
-use crate::bounds::{OutOfBounds, at_least_one, positive, within};
 use crate::digits::{Augment, Digits, DigitsSettings};
 use crate::progress;
+use crate::refused::{Refused, at_least_one, positive, within};
 use crate::report::Report;
 use arm::{Arm, Base, Rates};
 use course::{Course, Outcome};
@@ -108,7 +108,7 @@ impl Settings {
         }
     }
 
-    fn check(&self) -> Result<(), OutOfBounds> {
+    fn check(&self) -> Result<(), Refused> {
         at_least_one([
             ("width", self.width),
             ("batch", self.batch),
