@@ -53,6 +53,11 @@ impl Plan {
                 _ => stage.each_leaf.push(id),
             }
         }
+        // What reads a sum over elements comes after everything that does not: one pass over the leaf gives all such sums.
+        let sums = sums_before(program);
+        for stage in &mut stages {
+            stage.each_leaf.sort_by_key(|id| sums[id.index()]);
+        }
         let grads = program.nodes().iter().position(|n| n.op == Op::Grads);
         Self {
             stages,
@@ -72,6 +77,19 @@ fn early(program: &Program) -> Vec<usize> {
         stage_of.push(operands.max().unwrap_or(0));
     }
     stage_of
+}
+
+/// How many sums over elements, one of the other, must be there before each node can be computed.
+fn sums_before(program: &Program) -> Vec<usize> {
+    let mut before: Vec<usize> = Vec::with_capacity(program.nodes().len());
+    for node in program.nodes() {
+        let operands = node.op.operands().map(|operand| {
+            let sums = matches!(program.node(operand).op, Op::OverElements(..));
+            before[operand.index()] + usize::from(sums)
+        });
+        before.push(operands.max().unwrap_or(0));
+    }
+    before
 }
 
 /// The stage in which each node is computed: a reduction as early as it can be, since it is smaller than what it reads, and
@@ -167,6 +185,21 @@ pub(crate) fn node_id(at: usize) -> NodeId {
 mod tests {
     use super::*;
     use pergrad_transforms::prelude::*;
+
+    #[test]
+    fn what_reads_a_sum_over_elements_comes_last() {
+        let chain = chain((monitor::gns().leaves(Leaves::RankAtLeast(2)), adam(0.1)));
+        let program = optimizer_program(&chain).unwrap();
+        for stage in Plan::new(&program).stages {
+            let reads_sum = |id: &NodeId| {
+                let mut operands = program.node(*id).op.operands();
+                operands.any(|x| matches!(program.node(x).op, Op::OverElements(..)))
+            };
+            let mut late = stage.each_leaf.iter().skip_while(|id| !reads_sum(id));
+            let sums = |id: &NodeId| matches!(program.node(*id).op, Op::OverElements(..));
+            assert!(!late.any(sums), "a sum after what reads one");
+        }
+    }
 
     #[test]
     fn a_norm_over_all_leaves_makes_a_second_stage() {

@@ -93,6 +93,9 @@ fn thousand_steps(optimizer: fn() -> Optimizer, from: From) -> [usize; 2] {
             2 => after_two = live,
             _ => most = most.max(live),
         }
+        if [3, 10, 50, 100, 300, 500, 700, 999].contains(&step) {
+            println!("{step} {live}");
+        }
     }
     let weights = numbers(model.first.weight.val());
     assert!(weights.iter().all(|x| x.is_finite()));
