@@ -49,8 +49,8 @@ enum From {
     Outside,
 }
 
-/// A thousand steps on a fixed batch, and what was allocated after step 2 and at most after any later one.
-fn thousand_steps(optimizer: fn() -> Optimizer, from: From) -> [usize; 2] {
+/// A thousand steps on a fixed batch, and what was allocated after step 2, and at most after those to 100, and after those from there on.
+fn thousand_steps(optimizer: fn() -> Optimizer, from: From) -> [usize; 3] {
     let mut model = Mlp::new(8, 16, 4, &device());
     let mut optimizer = optimizer();
     let x = fixed([8, 8], 1, DType::F32, &device());
@@ -60,7 +60,7 @@ fn thousand_steps(optimizer: fn() -> Optimizer, from: From) -> [usize; 2] {
         .leaf("second.weight", fixed([8, 16, 4], 4, DType::F32, &device()))
         .leaf("second.bias", fixed([8, 4], 5, DType::F32, &device()));
     let given = given.build().unwrap();
-    let (mut after_two, mut most) = (0, 0);
+    let (mut after_two, mut at_first, mut most) = (0, 0, 0);
     for step in 1..=1000 {
         let grads = |model: &Mlp, rows: std::ops::Range<usize>| {
             let x = x.clone().slice([rows]);
@@ -91,22 +91,20 @@ fn thousand_steps(optimizer: fn() -> Optimizer, from: From) -> [usize; 2] {
         match step {
             1 => {}
             2 => after_two = live,
+            3..=100 => at_first = at_first.max(live),
             _ => most = most.max(live),
-        }
-        if [3, 10, 50, 100, 300, 500, 700, 999].contains(&step) {
-            println!("{step} {live}");
         }
     }
     let weights = numbers(model.first.weight.val());
     assert!(weights.iter().all(|x| x.is_finite()));
-    [after_two, most]
+    [after_two, at_first, most]
 }
 
 #[test]
 #[ignore = "counts the memory of the whole process: `case_42_a_thousand_steps_hold_no_more_memory_than_two` runs it in one of its own"]
 fn alone_in_its_process() {
-    // Threads and caches grow at first.
-    let slack = 16 << 10;
+    // Tables of caches and the pools of a device double once or twice at first: by 4 kB on Flex, by 44 kB, of 18 MB, on CubeCL's CPU runtime.
+    let slack = 64 << 10;
     type Case = (&'static str, fn() -> Optimizer, From);
     let cases: [Case; 6] = [
         (
@@ -125,12 +123,13 @@ fn alone_in_its_process() {
         if elsewhere && from != From::Outside {
             continue;
         }
-        let [after_two, most] = thousand_steps(optimizer, from);
-        println!("{name}: {after_two} bytes after step 2, at most {most} after a later one");
+        let [after_two, at_first, most] = thousand_steps(optimizer, from);
+        println!("{name}: {after_two} bytes after step 2, {at_first} by 100, {most} by 1000");
         assert!(
-            most <= after_two + slack,
-            "{name}: {after_two} bytes after step 2, then {most}"
+            at_first <= after_two + slack,
+            "{name}: {at_first} by step 100"
         );
+        assert!(most <= at_first, "{name}: {most} by step 1000");
     }
 }
 
