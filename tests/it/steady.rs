@@ -103,8 +103,6 @@ fn thousand_steps(optimizer: fn() -> Optimizer, from: From) -> [usize; 3] {
 #[test]
 #[ignore = "counts the memory of the whole process: `case_42_a_thousand_steps_hold_no_more_memory_than_two` runs it in one of its own"]
 fn alone_in_its_process() {
-    // Tables of caches and the pools of a device double once or twice at first: by 4 kB on Flex, by 44 kB, of 18 MB, on CubeCL's CPU runtime.
-    let slack = 64 << 10;
     type Case = (&'static str, fn() -> Optimizer, From);
     let cases: [Case; 6] = [
         (
@@ -119,6 +117,9 @@ fn alone_in_its_process() {
         ("captured in parts", clipped, From::Parts),
     ];
     let elsewhere = std::env::var("BURN_DEVICE").is_ok_and(|device| device != "flex");
+    // Tables of caches and the pools of a device double once or twice at first: by 4 kB on Flex, by 127 kB, of 19 MB, on CubeCL's CPU
+    // runtime. From step 100 on nothing grows.
+    let slack = if elsewhere { 256 << 10 } else { 16 << 10 };
     for (name, optimizer, from) in cases {
         if elsewhere && from != From::Outside {
             continue;
