@@ -17,6 +17,32 @@ pub enum NormMethod {
     Simultaneous,
 }
 
+impl NormMethod {
+    /// The method of the least work for a leaf of L x R elements that is used T times by each example: `Ghost` where
+    /// `T^2 (L + R) <= L R`, else `Simultaneous` (Gray et al., arXiv 2411.00999).
+    ///
+    /// # Example
+    /// ```
+    /// use pergrad::NormMethod;
+    /// assert_eq!(NormMethod::of_least_work(19, 768, 768), NormMethod::Ghost);
+    /// assert_eq!(NormMethod::of_least_work(20, 768, 768), NormMethod::Simultaneous);
+    /// assert_eq!(NormMethod::of_least_work(45, 4096, 4096), NormMethod::Ghost);
+    /// assert_eq!(NormMethod::of_least_work(46, 4096, 4096), NormMethod::Simultaneous);
+    /// ```
+    pub fn of_least_work(tokens: usize, left: usize, right: usize) -> Self {
+        if tokens * tokens * (left + right) <= left * right {
+            Self::Ghost
+        } else {
+            Self::Simultaneous
+        }
+    }
+
+    /// Whether the ghost norm needs no more memory than the gradients in full: `2 T^2 <= L R`.
+    pub(super) fn ghost_is_smaller(tokens: usize, left: usize, right: usize) -> bool {
+        2 * tokens * tokens <= left * right
+    }
+}
+
 impl fmt::Display for NormMethod {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -79,5 +105,17 @@ impl Settings {
     pub(crate) fn allows(&self, rows: usize, columns: usize, bytes: usize) -> bool {
         let size = rows.saturating_mul(columns).saturating_mul(bytes);
         size <= self.memory_budget
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ghost_norm_is_smaller_up_to_the_numbers_of_tokens_of_the_paper() {
+        let smaller = |tokens, width| NormMethod::ghost_is_smaller(tokens, width, width);
+        assert!(smaller(543, 768) && !smaller(544, 768));
+        assert!(smaller(2896, 4096) && !smaller(2897, 4096));
     }
 }

@@ -125,6 +125,8 @@ impl Picture {
             let margin = 0.03 * (high - low).max(1e-9 * high.abs()).max(1e-12);
             low - margin..high + margin
         };
+        let ranges = [range(|point| point.0), range(|point| point.1)];
+        let corners = Corners::of(placed.iter().flatten(), &ranges);
         let axis = |scale: &Scale, range: std::ops::Range<f64>| Axis {
             range: range.into(),
             log: scale.log,
@@ -137,8 +139,8 @@ impl Picture {
             .x_label_area_size(46)
             .y_label_area_size(72)
             .build_cartesian_2d(
-                axis(&self.x, range(|point| point.0)),
-                axis(&self.y, range(|point| point.1)),
+                axis(&self.x, ranges[0].clone()),
+                axis(&self.y, ranges[1].clone()),
             )?;
         chart
             .configure_mesh()
@@ -167,7 +169,7 @@ impl Picture {
         if self.series.len() > 1 {
             chart
                 .configure_series_labels()
-                .position(SeriesLabelPosition::UpperRight)
+                .position(corners.emptiest())
                 .background_style(WHITE.mix(0.85))
                 .border_style(BLACK.mix(0.3))
                 .label_font(("monospace", 13))
@@ -175,6 +177,47 @@ impl Picture {
         }
         root.present()?;
         Ok(())
+    }
+}
+
+/// How many points lie in the corners, each a third wide and high: upper right, upper left, lower right, lower left.
+struct Corners([usize; 4]);
+
+impl Corners {
+    fn of<'a>(
+        points: impl Iterator<Item = &'a (f64, f64)>,
+        ranges: &[std::ops::Range<f64>; 2],
+    ) -> Self {
+        let mut counts = [0; 4];
+        let share =
+            |x: f64, range: &std::ops::Range<f64>| (x - range.start) / (range.end - range.start);
+        for &(x, y) in points {
+            let (x, y) = (share(x, &ranges[0]), share(y, &ranges[1]));
+            let side = |x: f64| match x {
+                x if x < 1.0 / 3.0 => Some(1),
+                x if x > 2.0 / 3.0 => Some(0),
+                _ => None,
+            };
+            if let (Some(left), Some(low)) = (side(x), side(y)) {
+                counts[2 * low + left] += 1;
+            }
+        }
+        Self(counts)
+    }
+
+    /// Where a legend hides the least.
+    fn emptiest(&self) -> SeriesLabelPosition {
+        let places = [
+            SeriesLabelPosition::UpperRight,
+            SeriesLabelPosition::UpperLeft,
+            SeriesLabelPosition::LowerRight,
+            SeriesLabelPosition::LowerLeft,
+        ];
+        let counts = self.0.iter().zip(places);
+        let (_, place) = counts
+            .min_by_key(|(count, _)| **count)
+            .expect("four corners");
+        place
     }
 }
 
@@ -194,7 +237,20 @@ impl Ranged for Axis {
     }
 
     fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
-        self.range.key_points(hint)
+        if !self.log {
+            return self.range.key_points(hint);
+        }
+        // 1, 2 and 5 times a power of ten, where that is enough to read the axis by.
+        let range = self.range.range();
+        #[allow(clippy::cast_possible_truncation)] // powers of ten
+        let powers = range.start.floor() as i32..=range.end.ceil() as i32;
+        let points =
+            powers.flat_map(|power| [1.0_f64, 2.0, 5.0].map(|m| m.log10() + f64::from(power)));
+        let points: Vec<f64> = points.filter(|x| range.contains(x)).collect();
+        match points.len() {
+            0..3 => self.range.key_points(hint),
+            _ => points,
+        }
     }
 
     fn range(&self) -> std::ops::Range<f64> {
@@ -209,7 +265,11 @@ impl ValueFormatter<f64> for Axis {
         } else {
             *value
         };
-        crate::table::Entry::Number((x * 1e9).round() / 1e9).to_string()
+        let text = crate::table::Entry::Number((x * 1e9).round() / 1e9).to_string();
+        if text.contains('.') && !text.contains('e') {
+            return text.trim_end_matches('0').trim_end_matches('.').to_owned();
+        }
+        text
     }
 }
 

@@ -126,9 +126,8 @@ impl Factors {
 fn ghost(left: &Tensor<3>, right: &Tensor<3>, method: NormMethod) -> Option<Matrix> {
     let [examples, tokens, rows] = left.dims();
     let columns = right.dims()[2];
-    let smaller = 2 * tokens * tokens <= rows * columns;
     let chosen = match method {
-        NormMethod::Auto => smaller,
+        NormMethod::Auto => NormMethod::ghost_is_smaller(tokens, rows, columns),
         NormMethod::Ghost => true,
         NormMethod::Simultaneous => false,
     };
