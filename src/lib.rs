@@ -39,6 +39,7 @@
 //! | `backend` | the operations that burn does not have |
 //! | [`predict_placement`], [`GradientStatistics`] | where a sign is best placed, from what the gradients of single examples are |
 //! | [`Optimizer`] | a chain with its state, stepping a model |
+//! | [`Leafwise`], [`Record`] | a chain in the place of one of burn's optimizers, and state in burn's file format |
 //! | [`Accumulated`], [`distributed`] | a batch that comes in parts, one after the other or on several devices |
 
 mod backend;
