@@ -1,6 +1,6 @@
 //! A batch that is spread over several devices.
 //!
-//! Every device has a replica of the model and of the optimizer, and captures the gradients of its part of the batch. What the chain takes
+//! Every device has a replica of the model and of the optimizer (with noise, of one seed: the default one is another each time), and captures the gradients of its part of the batch. What the chain takes
 //! of each part ([`Optimizer::accumulate`]) is [merged over the devices](Accumulated::all_reduce); then every device takes
 //! the same step. Nothing else travels: for each reduction of the chain one tensor of the size of the model, whatever the number
 //! of examples.
@@ -11,7 +11,7 @@
 use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError};
 
 use burn::tensor::distributed::{ReduceOperation, all_reduce};
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{DType, Device, Tensor, TensorData};
 use pergrad_transforms::program::Merge;
 
 #[cfg(doc)]
@@ -96,7 +96,7 @@ impl Collective for BurnCollective {
 ///
 /// # Example
 /// ```
-/// use burn::tensor::{Device, Tensor};
+/// use burn::tensor::{DType, Device, Tensor, TensorData};
 /// use pergrad::distributed::{Collective, Threads};
 ///
 /// let sums: Vec<f32> = std::thread::scope(|scope| {
@@ -170,7 +170,8 @@ impl Accumulated {
     /// A step with what it gives is the step of the whole batch. It reads the numbers of examples back from the device.
     ///
     /// # Errors
-    /// Numbers of examples that could not be read back.
+    /// Replicas that differ in chain, seed, hyper-parameters, step or model; then each device has this error. Numbers of examples that could
+    /// not be read back.
     pub fn all_reduce(mut self, over: &impl Collective) -> Result<Self, Error> {
         let (devices, rank) = (over.devices(), over.rank());
         let device = self.device().clone();
@@ -186,11 +187,21 @@ impl Accumulated {
             }
             over.sum(rows.slice_assign([rank..=rank, 0..=columns - 1], x))
         };
-        #[allow(clippy::cast_precision_loss)] // f32 is exact up to 1.6e7 examples a device
-        let mine = Tensor::<2>::full([1, 1], self.examples as f32, &device);
-        let counts = numbers(gather(mine).to_data())?;
+        // In f32, whatever the device prefers: it holds 24 bits exactly, and so many examples.
+        #[allow(clippy::cast_precision_loss)]
+        let mine = {
+            let replica = self.replica();
+            let halves = [replica & 0xff_ffff, (replica >> 24) & 0xff_ffff];
+            let row = [self.examples as f32, halves[0] as f32, halves[1] as f32];
+            Tensor::<2>::from_data(TensorData::new(row.to_vec(), [1, 3]), (&device, DType::F32))
+        };
+        let rows = numbers(gather(mine).to_data())?;
+        let differs = |row: &[f64]| row[1..] != rows[1..3];
+        if let Some(rank) = rows.chunks(3).position(differs) {
+            return Err(Error::OtherReplica { rank });
+        }
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // counts
-        let counts: Vec<usize> = counts.into_iter().map(|count| count as usize).collect();
+        let counts: Vec<usize> = rows.chunks(3).map(|row| row[0] as usize).collect();
 
         let mut gathered: Vec<(Merge, Vec<Vec<Tensor<2>>>)> = Vec::new();
         let mut summed = Vec::new();

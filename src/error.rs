@@ -220,6 +220,15 @@ pub enum Error {
         device: String,
     },
 
+    /// Replicas that would take different steps.
+    #[error(
+        "the optimizer of device {rank} is no replica of that of device 0: build both from one chain, with one seed if it has noise (`Seed::from`), set the same hyper-parameters, and load the same state"
+    )]
+    OtherReplica {
+        /// The device.
+        rank: usize,
+    },
+
     /// A device that is none of those that share a batch.
     #[error("device {rank} was asked for, but {devices} share the batch: count from 0")]
     Rank {

@@ -47,6 +47,7 @@ pub mod capture;
 pub mod distributed;
 mod error;
 mod exec;
+mod fingerprint;
 pub mod grads;
 mod kernel;
 mod model;

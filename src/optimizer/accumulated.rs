@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 use pergrad_transforms::program::Merge;
+use pergrad_transforms::random::normals;
 use pergrad_transforms::{Hyper, ParamTree};
 
 use super::{Extras, Optimizer, Rejected};
 use crate::error::Error;
 use crate::exec::engine::{Engine, Wanted};
 use crate::exec::merge::merge;
+use crate::fingerprint::fingerprint;
 use crate::grads::PerExampleGrads;
 use crate::model::ModelLeaves;
 
@@ -38,6 +40,8 @@ struct Belongs {
     step: u64,
     tree: ParamTree,
     device: Device,
+    /// A number for the keys of its noise, which the text of the chain does not show.
+    noise: u64,
 }
 
 impl Belongs {
@@ -48,6 +52,8 @@ impl Belongs {
             "the chain with other hyper-parameters"
         } else if self.tree != other.tree {
             "a model with other leaves"
+        } else if self.noise != other.noise {
+            "the chain with another seed"
         } else if self.step != other.step {
             "another step of the optimizer"
         } else if self.device != other.device {
@@ -63,6 +69,19 @@ impl Accumulated {
     /// Where it lies.
     pub(crate) fn device(&self) -> &Device {
         &self.belongs.device
+    }
+
+    /// A number that replicas of one optimizer have in common.
+    pub(crate) fn replica(&self) -> u64 {
+        let Belongs {
+            part,
+            hypers,
+            step,
+            tree,
+            noise,
+            device: _,
+        } = &self.belongs;
+        fingerprint(&format!("{part} {hypers:?} {step} {tree:?} {noise}"))
     }
 
     /// How many examples it has taken.
@@ -202,6 +221,13 @@ impl Optimizer {
         }
     }
 
+    /// A number for the keys of the noise: made of numbers that no step ever uses, it tells nothing of them.
+    fn noise(&self) -> u64 {
+        let streams = self.engine.program().streams().iter();
+        let probes = streams.map(|stream| normals(&stream.key, u64::MAX, usize::MAX, 0..4));
+        fingerprint(&format!("{:?}", probes.collect::<Vec<_>>()))
+    }
+
     fn belongs(&self) -> Result<Belongs, Error> {
         let (step, tree, device) = self.engine.stamp();
         Ok(Belongs {
@@ -210,6 +236,7 @@ impl Optimizer {
             step,
             tree,
             device,
+            noise: self.noise(),
         })
     }
 }

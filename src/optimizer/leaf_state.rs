@@ -14,6 +14,7 @@ use super::record::tensor_data;
 use crate::capture::numbers;
 use crate::error::Error;
 use crate::exec::engine::Engine;
+use crate::fingerprint::fingerprint;
 
 /// What a [`Leafwise`](super::Leafwise) chain remembers of one parameter.
 #[derive(Clone, Debug)]
@@ -49,19 +50,13 @@ impl LeafState {
     }
 }
 
-/// A number for the text of a rule: FNV-1a, which is the same on every machine and in every version.
-fn hash(text: &str) -> u64 {
-    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, step)
-}
-
 impl Saved {
     fn of(engine: &Engine) -> Result<Self, Error> {
         let state = engine.state()?;
         let slot = |slot: SlotState| Some(tensor_data(slot.values, slot.shape));
         Ok(Self {
             version: u64::from(state.version),
-            rule: hash(&state.rule),
+            rule: fingerprint(&state.rule),
             step: state.step,
             slots: state.slots.into_iter().map(slot).collect(),
         })
@@ -73,12 +68,15 @@ impl Saved {
     /// Another chain, or something missing; the engine checks the rest.
     pub(super) fn state(self, program: &Program, tree: &ParamTree) -> Result<State, Error> {
         let mut differences = Vec::new();
-        if self.version != u64::from(VERSION) {
+        if self.version == 0 {
+            differences
+                .push("it is no state of a pergrad chain, or has lost part of it".to_owned());
+        } else if self.version != u64::from(VERSION) {
             differences.push(format!(
                 "it has layout {}, but this version reads layout {VERSION}",
                 self.version
             ));
-        } else if self.rule != hash(&program.rule()) {
+        } else if self.rule != fingerprint(&program.rule()) {
             differences.push("it belongs to another chain".to_owned());
         }
         let layout = State::layout(program, tree);
@@ -137,10 +135,15 @@ impl RecordState for LeafState {
     }
 
     fn state_unflatten(prefix: &str, src: &mut StateSource, _device: &Device) -> Option<Self> {
-        let mut number = |leaf: &str| u64::try_from(src.take_scalar(prefix, leaf)?).ok();
-        let (version, rule) = (number("version")?, number("rule")?);
-        let (step, slots) = (number("step")?, number("slots")?);
-        let slots = (0..usize::try_from(slots).ok()?).map(|at| src.take_tensor(prefix, &name(at)));
+        // A record that has something for this parameter, but not this: the next step says so. burn would begin anew in silence.
+        let mut number = |leaf: &str| {
+            let number = src.take_scalar(prefix, leaf);
+            number.and_then(|x| u64::try_from(x).ok()).unwrap_or(0)
+        };
+        let (version, rule) = (number("version"), number("rule"));
+        let (step, slots) = (number("step"), number("slots"));
+        let slots = (0..slots).map_while(|at| usize::try_from(at).ok());
+        let slots = slots.map(|at| src.take_tensor(prefix, &name(at)));
         Some(Self(Kind::Saved(Saved {
             version,
             rule,

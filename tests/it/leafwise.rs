@@ -197,3 +197,14 @@ fn selections_by_shape_need_no_other_leaf() {
     let muon = train(Leafwise::new(muon(0.01)).unwrap().into(), model(), 0..2);
     assert!(flat(&muon).iter().all(|x| x.is_finite()));
 }
+
+#[test]
+#[should_panic(expected = "it is no state of a pergrad chain")]
+fn a_record_of_burns_own_optimizer_is_not_taken_for_none() {
+    let model = model();
+    let mut burns = AdamWConfig::new().init();
+    let grads = grads(&model, 0);
+    burns.step(0.05, model.clone(), grads);
+    let optimizer = ModuleOptimizer::from(Leafwise::new(adam(0.1)).unwrap());
+    train(optimizer.load_record(burns.to_record()), model, 1..2);
+}

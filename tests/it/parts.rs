@@ -408,6 +408,39 @@ fn replicas_in_threads_take_the_step_of_the_whole_batch() {
     }
 }
 
+/// What two replicas of seeds of their own come to.
+fn noisy_replicas(seeds: [u64; 2]) -> Vec<Result<Vec<f64>, Error>> {
+    std::thread::scope(|scope| {
+        let threads = Threads::of(2)
+            .into_iter()
+            .zip([(0..5, seeds[0]), (5..8, seeds[1])]);
+        let threads = threads.map(|(collective, (examples, seed))| {
+            scope.spawn(move || {
+                let noisy = chain((mean(), add_noise(0.1, 0.5, Seed::from(seed)), sgd(0.1)));
+                let mut optimizer = Optimizer::new(noisy).unwrap();
+                let mut model = model(DType::F64);
+                for step in 0..2 {
+                    let part = grads(step, DType::F64, examples.clone());
+                    let part = optimizer.accumulate(&model, part).unwrap();
+                    let batch = part.all_reduce(&collective)?;
+                    model = optimizer.step_accumulated(model, batch).unwrap();
+                }
+                Ok(values(&model))
+            })
+        });
+        let threads: Vec<_> = threads.collect();
+        threads.into_iter().map(|it| it.join().unwrap()).collect()
+    })
+}
+
+#[test]
+fn replicas_of_one_seed_have_one_noise_and_others_are_refused() {
+    let same = noisy_replicas([7, 7]);
+    assert!(same[0].is_ok() && same[0] == same[1]);
+    let refused = Err(Error::OtherReplica { rank: 1 });
+    assert_eq!(noisy_replicas([7, 8]), [refused.clone(), refused]);
+}
+
 #[test]
 fn burns_collective_is_refused_where_there_is_none() {
     let device = device().inner();
