@@ -62,6 +62,12 @@ pub struct DifferentiallyPrivateAggregate {
 /// Its hyper-parameters are named `clip_norm` and `noise_multiplier`, without the link. The metrics of
 /// [`clip_per_example`](crate::clip_per_example()) are exact, so they are *not* private.
 ///
+/// # Seeds
+/// Unless [`seed`](DifferentiallyPrivateAggregate::seed) is called, the seed is of [`Seed::from_os`], and it is not in the state that
+/// is saved: a chain that is built again goes on with other noise after a saved state is loaded. Give the same seed again for results
+/// that are equal bit by bit. Replicas on several devices must be built with one and the same seed, or each adds other noise and they
+/// drift apart.
+///
 /// # Units
 /// `clip_norm` has the unit of the gradients, `expected_batch_size` is in examples, and `noise_multiplier` has none.
 ///
@@ -71,6 +77,7 @@ pub struct DifferentiallyPrivateAggregate {
 /// | B = 0 | noise only |
 /// | `noise_multiplier` 0 | the sum of the clipped examples, exact, over the expected size |
 /// | `clip_norm` 0 | zeros, without noise |
+/// | `clip_norm` near 1e-19 or below, in f32 | not private: norms below about 1e-19 underflow to 0, so longer examples than the bound are not clipped; stay far above, at 1e-15 or more |
 /// | an example with a NaN or an infinity | counts as zeros, see [`drop_nonfinite`](DifferentiallyPrivateAggregate::drop_nonfinite) |
 ///
 /// # Errors

@@ -3,11 +3,14 @@
 use serde::{Deserialize, Serialize};
 
 use super::convert::{delta_of_rdp, epsilon_of_rdp, epsilon_of_rdp_classic};
+use super::renyi::is_order;
 use super::{rdp_subsampled_gaussian, require};
 use crate::error::Error;
+use crate::program::Number;
 
 /// Adds up the Rényi divergences of steps, at several orders, and tells the best (ε, δ) among them. Plain serde data, so it can be
-/// saved with the state of a run.
+/// saved with the state of a run: infinite divergences too, in JSON as `"inf"`. What is read is checked as the constructors check, and
+/// divergences that are negative or NaN are refused.
 ///
 /// # Example
 /// A run whose noise was doubled half way.
@@ -22,9 +25,39 @@ use crate::error::Error;
 /// # Reference
 /// Mironov, 2017, arXiv 1702.07476, proposition 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "RawRdpAccountant", into = "RawRdpAccountant")]
 pub struct RdpAccountant {
     /// The orders with what they have spent.
     spent: Vec<(f64, f64)>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawRdpAccountant {
+    spent: Vec<(Number, Number)>,
+}
+
+impl From<RdpAccountant> for RawRdpAccountant {
+    fn from(accountant: RdpAccountant) -> Self {
+        let spent = accountant.spent.into_iter();
+        Self {
+            spent: spent.map(|(a, rdp)| (Number(a), Number(rdp))).collect(),
+        }
+    }
+}
+
+impl TryFrom<RawRdpAccountant> for RdpAccountant {
+    type Error = Error;
+
+    fn try_from(raw: RawRdpAccountant) -> Result<Self, Error> {
+        let orders = raw.spent.iter().map(|(order, _)| order.0);
+        let mut accountant = Self::with_orders(orders)?;
+        for ((_, spent), (_, Number(rdp))) in accountant.spent.iter_mut().zip(raw.spent) {
+            require(rdp >= 0.0, "spent", "numbers that are not negative", rdp)?;
+            *spent = rdp;
+        }
+        Ok(accountant)
+    }
 }
 
 impl Default for RdpAccountant {
@@ -47,13 +80,13 @@ impl RdpAccountant {
     /// With these orders.
     ///
     /// # Errors
-    /// Each must be finite and above 1, and there must be one.
+    /// Each must be above 1 and at most 1e6, and there must be one.
     pub fn with_orders(orders: impl IntoIterator<Item = f64>) -> Result<Self, Error> {
         let spent: Vec<_> = orders.into_iter().map(|order| (order, 0.0)).collect();
         require(!spent.is_empty(), "orders", "at least one order", 0.0)?;
         for (order, _) in &spent {
-            let holds = *order > 1.0 && order.is_finite();
-            require(holds, "orders", "finite numbers above 1", *order)?;
+            let expected = "numbers above 1 and at most 1000000";
+            require(is_order(*order), "orders", expected, *order)?;
         }
         Ok(Self { spent })
     }
@@ -145,6 +178,7 @@ pub fn epsilon(sigma: f64, rate: f64, steps: u64, delta: f64) -> Result<f64, Err
 }
 
 /// The least noise multiplier with which `steps` steps spend no more than `epsilon` for a `delta`, to six digits and rounded up.
+/// Infinite where the accountant finds no finite one, as may be for a `delta` below 1e-150.
 ///
 /// # Errors
 /// `epsilon` must be above 0, `delta` above 0 and below 1, and `rate` from 0 to 1.
@@ -162,7 +196,7 @@ pub fn noise_multiplier(epsilon: f64, delta: f64, rate: f64, steps: u64) -> Resu
     if spends(low)? <= epsilon {
         return Ok(low);
     }
-    // Divergences fall as sigma^-2, and below delta^2 nothing is spent: this ends.
+    // Divergences fall as sigma^-2, and below delta^2 nothing is spent; with infinite noise neither: this ends.
     while spends(high)? > epsilon {
         (low, high) = (high, 2.0 * high);
     }

@@ -23,6 +23,14 @@
 //! | one example changes the sum by at most the clip norm | clip each example, not the mean of some |
 //! | noise has `sigma` times the clip norm, on the sum | divide afterwards, by a number that does not depend on the batch |
 //! | nothing else is shown | keep exact losses, metrics and counts of examples to itself |
+//! | the noise of each step is drawn once, for the whole sum | build the replicas on several devices with one and the same seed |
+//! | numbers are real numbers | keep clip norms far above what the element type can square: in f32, norms below about 1e-19 underflow to 0, and such examples are not clipped; 1e-15 is far enough |
+//!
+//! # Saved runs
+//! The seed of the noise is not in the state that is saved. The default is [`Seed::from_os`](crate::random::Seed::from_os), so a chain
+//! that is built again goes on with other noise after a saved state is loaded. That is as private, but not the same run: for results
+//! that are equal bit by bit, give the seed, and give it again. An [`RdpAccountant`] and the step of a [`PoissonSampler`] are to be saved
+//! too.
 
 mod accountant;
 mod convert;

@@ -5,6 +5,7 @@ mod adaptive;
 mod aggregates;
 mod renyi;
 mod sampler;
+mod small_rates;
 
 /// The links whose values are checked here.
 pub(crate) fn names() -> [String; 3] {

@@ -114,6 +114,8 @@ fn the_noise_for_a_budget_keeps_it_and_a_little_less_does_not() {
         assert!(spends(0.9999 * sigma) > epsilon, "{sigma}");
     }
     assert_eq!(privacy::noise_multiplier(1.0, 1e-5, 0.0, 10).unwrap(), 0.0);
+    let without_end = privacy::noise_multiplier(0.1, 1e-200, 0.5, 1).unwrap();
+    assert_eq!(without_end, f64::INFINITY);
 }
 
 #[test]
@@ -129,13 +131,52 @@ fn an_accountant_is_data() {
 }
 
 #[test]
+fn an_accountant_of_infinite_divergences_survives_json() {
+    let mut accountant = RdpAccountant::with_orders([2.0, 8.5]).unwrap();
+    accountant.compose(0.0, 0.1, 1).unwrap();
+    let text = serde_json::to_string(&accountant).unwrap();
+    assert_eq!(text, r#"{"spent":[[2.0,"inf"],[8.5,"inf"]]}"#);
+    let read: RdpAccountant = serde_json::from_str(&text).unwrap();
+    assert_eq!(read, accountant);
+    assert_eq!(read.epsilon(1e-5).unwrap(), f64::INFINITY);
+    assert_eq!(read.delta(1.0).unwrap(), 1.0);
+}
+
+#[test]
+fn accountants_that_make_no_sense_are_not_read() {
+    let error = |text: &str| serde_json::from_str::<RdpAccountant>(text).unwrap_err();
+    for order in ["1.0", "0.5", "-2.0", r#""NaN""#, r#""inf""#, "1e300"] {
+        let text = format!(r#"{{"spent":[[{order},0.0]]}}"#);
+        assert!(error(&text).to_string().contains("`privacy.orders`"));
+    }
+    insta::assert_snapshot!(error(r#"{"spent":[]}"#), @"`privacy.orders` must be at least one order, but it is 0");
+    insta::assert_snapshot!(error(r#"{"spent":[[2.0,1.0],[3.0,-1.0]]}"#), @"`privacy.spent` must be numbers that are not negative, but it is -1");
+    insta::assert_snapshot!(error(r#"{"spent":[[2.0,"NaN"]]}"#), @"`privacy.spent` must be numbers that are not negative, but it is NaN");
+    let whole: RdpAccountant = serde_json::from_str(r#"{"spent":[[2,1]]}"#).unwrap();
+    assert_eq!(whole.spent(), [(2.0, 1.0)]);
+}
+
+/// The work grows with the order, so orders have a bound, up to which it ends.
+#[test]
+fn orders_up_to_a_million_compose_and_greater_ones_are_refused() {
+    let mut accountant = RdpAccountant::with_orders([1e6, 999_998.5]).unwrap();
+    accountant.compose(100.0, 0.01, 1).unwrap();
+    let [(_, whole), (_, next)] = accountant.spent() else {
+        panic!("two orders")
+    };
+    assert!(next < whole);
+    insta::assert_snapshot!(RdpAccountant::with_orders([2.0, 1e6 + 1.0]).unwrap_err(), @"`privacy.orders` must be numbers above 1 and at most 1000000, but it is 1000001");
+    assert!(privacy::rdp_subsampled_gaussian(1.0, 0.1, 1e300).is_err());
+}
+
+#[test]
 fn budgets_that_make_no_sense_are_refused() {
     insta::assert_snapshot!(privacy::epsilon(1.0, 0.1, 1, 0.0).unwrap_err(), @"`privacy.delta` must be a number above 0 and below 1, but it is 0");
     insta::assert_snapshot!(privacy::epsilon(f64::NAN, 0.1, 1, 1e-5).unwrap_err(), @"`privacy.sigma` must be a number that is not negative, but it is NaN");
     insta::assert_snapshot!(privacy::noise_multiplier(0.0, 1e-5, 0.1, 1).unwrap_err(), @"`privacy.epsilon` must be a number above 0, but it is 0");
     insta::assert_snapshot!(RdpAccountant::new().delta(-1.0).unwrap_err(), @"`privacy.epsilon` must be a number that is not negative, but it is -1");
     insta::assert_snapshot!(RdpAccountant::with_orders([]).unwrap_err(), @"`privacy.orders` must be at least one order, but it is 0");
-    insta::assert_snapshot!(RdpAccountant::with_orders([1.0]).unwrap_err(), @"`privacy.orders` must be finite numbers above 1, but it is 1");
+    insta::assert_snapshot!(RdpAccountant::with_orders([1.0]).unwrap_err(), @"`privacy.orders` must be numbers above 1 and at most 1000000, but it is 1");
     let mut accountant = RdpAccountant::new();
     assert!(accountant.compose(1.0, 2.0, 1).is_err());
     assert_eq!(accountant, RdpAccountant::new(), "nothing is added");
