@@ -106,15 +106,15 @@ fn arguments_that_make_no_study_are_refused() {
     };
     assert_eq!(
         error(|s| s.batch_sizes = vec![1]),
-        "`--batch-sizes` must be at least 2, not 1"
+        "`--batch-sizes` must be at least 2, but it is 1"
     );
     assert_eq!(
         error(|s| s.learning_rates = vec![f64::NAN]),
-        "`--learning-rates` must be finite and above 0, not NaN"
+        "`--learning-rates` must be a finite number above 0, but it is NaN"
     );
     assert_eq!(
         error(|s| s.learning_rates.clear()),
-        "`--learning-rates` must be one value or several, with commas between them, not an empty list"
+        "`--learning-rates` must be one value or several, with commas between them, but it is an empty list"
     );
     assert!(error(|s| s.steps = 0).starts_with("`--steps` must be at least 1"));
     assert!(error(|s| s.clip = 0.0).starts_with("`--clip` must be finite"));

@@ -115,11 +115,11 @@ fn arguments_that_make_no_study_are_refused() {
     };
     assert_eq!(
         error(|s| s.batch = 1),
-        "`--batch` must be at least 2, not 1"
+        "`--batch` must be at least 2, but it is 1"
     );
     assert_eq!(
         error(|s| s.decays = vec![1.0]),
-        "`--decays` must be at least 0 and below 1, not 1"
+        "`--decays` must be at least 0 and below 1, but it is 1"
     );
     assert!(error(|s| s.decays.clear()).contains("an empty list"));
     assert!(error(|s| s.steps = 3).starts_with("`--steps` must be at least 4"));
