@@ -18,14 +18,16 @@ pub const MAD_OF_NORMAL: f64 = 1.482_602_218_505_602;
 /// Lists the norms that are more than `k` robust standard deviations above the median, the largest first; 3.5 is a common `k`.
 ///
 /// Median and median deviation stay where they are when up to half of the norms are anything, so that many large norms do not hide
-/// each other, as they do beside a mean and a standard deviation. Small norms are not listed.
+/// each other, as they do beside a mean and a standard deviation. Small norms are not listed: none up to the median, whatever `k` is.
 ///
 /// # Edge cases
-/// | norms | result |
+/// | case | result |
 /// |--|--|
-/// | none | no outlier |
-/// | more than half of them equal | each above them is an outlier, of an infinite ratio |
-/// | NaN or infinite | an outlier of an infinite ratio, listed first, and not counted for the median |
+/// | no norms | no outlier |
+/// | more than half of the norms equal | each above them is an outlier, of an infinite ratio |
+/// | a norm that is NaN or infinite | an outlier of an infinite ratio, listed first, and not counted for the median |
+/// | `k` negative or NaN | as 0: every norm above the median |
+/// | `k` infinite | no outlier |
 ///
 /// # Example
 /// ```
@@ -38,6 +40,8 @@ pub const MAD_OF_NORMAL: f64 = 1.482_602_218_505_602;
 /// # Reference
 /// Leys, Ley, Klein, Bernard, Licata, 2013, on the median absolute deviation; Iglewicz and Hoaglin, 1993, on 3.5.
 pub fn outliers(norms: &[f64], k: f64) -> Vec<Outlier> {
+    // Of a NaN too, this is 0.
+    let k = k.max(0.0);
     let finite: Vec<f64> = norms.iter().copied().filter(|n| n.is_finite()).collect();
     let middle = median(finite.clone());
     let deviation = MAD_OF_NORMAL * median(finite.iter().map(|n| (n - middle).abs()).collect());

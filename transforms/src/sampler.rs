@@ -33,6 +33,8 @@ use crate::hyper::Domain;
 ///
 /// An example without an estimate counts as one of the mean norm, so that new examples are drawn like others.
 ///
+/// Serde data is checked as [`new`](Self::new), the other builders and [`update`](Self::update) check.
+///
 /// # Edge cases
 /// | estimates | probabilities |
 /// |--|--|
@@ -44,6 +46,7 @@ use crate::hyper::Domain;
 /// The probabilities of least variance are those of Zhao and Zhang, 2015, arXiv 1401.2753, and Alain et al., 2015, arXiv 1511.06481;
 /// Goodfellow, 2015, arXiv 1510.01799, has the norms for such use. The mixture is ours.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "RawNormSampler")]
 pub struct NormSampler {
     estimates: Vec<Option<Estimate>>,
     mix: f64,
@@ -52,8 +55,48 @@ pub struct NormSampler {
     updates: u64,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawNormSampler {
+    estimates: Vec<Option<Estimate>>,
+    mix: f64,
+    smoothing: f64,
+    stale_after: Option<u64>,
+    updates: u64,
+}
+
+impl TryFrom<RawNormSampler> for NormSampler {
+    type Error = Error;
+
+    fn try_from(raw: RawNormSampler) -> Result<Self, Error> {
+        let empty = Self::new(raw.estimates.len())?
+            .mix(raw.mix)?
+            .smoothing(raw.smoothing)?;
+        for (index, estimate) in raw.estimates.iter().enumerate() {
+            let Some(Estimate { norm, at }) = *estimate else {
+                continue;
+            };
+            check_norm("norm_sampler.estimates", index, norm)?;
+            if !(1..=raw.updates).contains(&at) {
+                return Err(Error::Number {
+                    name: format!("norm_sampler.estimates[{index}].at"),
+                    expected: format!("from 1 to the number of updates, {}", raw.updates),
+                    got: at.to_string(),
+                });
+            }
+        }
+        Ok(Self {
+            estimates: raw.estimates,
+            stale_after: raw.stale_after,
+            updates: raw.updates,
+            ..empty
+        })
+    }
+}
+
 /// What is known of the norm of an example.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Estimate {
     norm: f64,
     /// Which update it is of, from 1.
@@ -150,10 +193,9 @@ impl NormSampler {
                     got: index.to_string(),
                 });
             }
-            let fits = norm.is_finite() && norm >= 0.0;
-            Error::check_number("norms", at, norm, "finite and not negative", fits)?;
+            check_norm("norms", at, norm)?;
         }
-        self.updates += 1;
+        self.updates = self.updates.saturating_add(1);
         for (&index, &norm) in indices.iter().zip(norms) {
             let norm = match self.estimate(index) {
                 Some(old) => self.smoothing * old + (1.0 - self.smoothing) * norm,
@@ -204,6 +246,11 @@ impl NormSampler {
         };
         (0..k).map(|_| draw()).collect()
     }
+}
+
+fn check_norm(name: &str, at: usize, norm: f64) -> Result<(), Error> {
+    let fits = norm.is_finite() && norm >= 0.0;
+    Error::check_number(name, at, norm, "finite and not negative", fits)
 }
 
 /// From 0 to below 1, in steps of 2^-53.

@@ -47,13 +47,12 @@ pub struct AddGaussianNoise {
 /// # Edge cases
 /// | case | result |
 /// |--|--|
-/// | `stddev` 0 | unchanged, to the last bit, whatever the unit; no numbers are made |
-/// | an infinite unit | infinities |
+/// | `stddev` or the unit 0 | unchanged, to the last bit; no numbers are made |
 /// | an element that is NaN or infinite | stays so |
 /// | a model without parameters | nothing |
 ///
 /// # Errors
-/// `stddev` must be finite and not negative; the unit must not be negative.
+/// `stddev` and the unit must be finite and not negative.
 ///
 /// # Example
 /// ```
@@ -98,10 +97,7 @@ impl<In: ExamplesReduced> Transform<In> for AddGaussianNoise {
         let stddev = cx.hyper("stddev", &self.stddev, Domain::NonNegative);
         let stddev = match &self.unit {
             None => stddev,
-            Some(unit) => {
-                let product = &stddev * cx.hyper("unit", unit, Domain::Bound);
-                stddev.equal(0.0).select(0.0, product)
-            }
+            Some(unit) => stddev * cx.hyper("unit", unit, Domain::NonNegative),
         };
         noisy(&x.reduced(), &stddev, &self.seed, cx).as_input()
     }

@@ -47,7 +47,7 @@ pub struct AddNoise {
 /// | `gamma` 0 | the same variance at every step |
 ///
 /// # Errors
-/// `eta` must be finite and not negative, `gamma` finite.
+/// `eta` and `gamma` must be finite and not negative: the noise would grow with a negative `gamma`.
 ///
 /// # Example
 /// ```
@@ -71,7 +71,7 @@ impl<In: ExamplesReduced> Transform<In> for AddNoise {
 
     fn trace(&self, x: Value<In>, cx: &mut Tracer) -> Value<In> {
         let eta = cx.hyper("eta", &self.eta, Domain::NonNegative);
-        let gamma = cx.hyper("gamma", &self.gamma, Domain::Finite);
+        let gamma = cx.hyper("gamma", &self.gamma, Domain::NonNegative);
         let stddev = (eta / (cx.step() + 1.0).pow(gamma)).sqrt();
         noisy(&x.reduced(), &stddev, &self.seed, cx).as_input()
     }

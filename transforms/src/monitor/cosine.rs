@@ -37,6 +37,8 @@ pub struct Cosine;
 /// | B < 2 | NaN: there is no pair |
 /// | all gradients zeros | 0, 0 and 0 |
 /// | all examples along one direction | 1, 1 and 0, but for rounding |
+/// | norm below 1e-19 in f32 | its cosines have fewer digits, since its square is subnormal; 0 where the device has no such numbers |
+/// | norm below 1e-23 in f32 | the square underflows: treated as zeros |
 /// | a NaN or an infinity in one example | `mean` and `min` are NaN; its pairs do not count as negative |
 ///
 /// # Example
@@ -57,7 +59,9 @@ impl<In: ExamplesApart> Transform<In> for Cosine {
     fn trace(&self, x: Value<In>, cx: &mut Tracer) -> Value<PerExample> {
         let x = x.apart();
         let norm = x.norm();
-        let cosine = x.gram().div_or_zero(&norm * norm.across());
+        // A product with an example whose square underflows need not underflow itself: over infinity it is 0.
+        let length = norm.equal(0.0).select(f64::INFINITY, &norm);
+        let cosine = x.gram().div_or_zero(&length * length.across());
         let b = cx.batch_size();
         let pairs = &b * (&b - 1.0);
         let exist = pairs.gt(0.0);

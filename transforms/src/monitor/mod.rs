@@ -12,6 +12,10 @@
 //! stands in one chain as often as wished, each under [a name](crate::Compose::named); in [`masked`](crate::masked()) it sees the
 //! selected leaves only. What several links read, such as the mean or the norms, is computed once.
 //!
+//! Inside a link that skips steps, such as [`conditionally_transform`](crate::conditionally_transform()), a monitor keeps its state at
+//! a skipped step, but its metrics are those that it would have had with that batch. The next step shows what was kept. So to see
+//! every batch, put the monitor before such a link, not inside; and of one inside, leave out the metrics of skipped steps.
+//!
 //! What a monitor costs is what it reads beside the mean:
 //!
 //! | reads | monitors | cost |

@@ -1,6 +1,7 @@
 //! The noisy mean of examples that are clipped at a quantile of their norms.
 
 use crate::axis::{Aggregated, ExamplesApart};
+use crate::error::Error;
 use crate::extent::{Global, Leaf};
 use crate::hyper::{Domain, Hyper, hyper_setters};
 use crate::random::Seed;
@@ -24,7 +25,7 @@ pub(crate) const ENTRY: Entry = Entry {
         Argument::optional("seed", "random"),
     ],
     build: |args| {
-        let noise = args.hyper("noise_multiplier")?;
+        let noise = args.required_number("noise_multiplier")?;
         let mut link =
             differentially_private_adaptive_aggregate(noise, args.hyper("expected_batch_size")?);
         if let Some(clip_norm) = args.number("initial_clip_norm")? {
@@ -32,7 +33,7 @@ pub(crate) const ENTRY: Entry = Entry {
         }
         args.set_hyper("target_quantile", &mut link.target_quantile)?;
         args.set_hyper("clip_learning_rate", &mut link.clip_learning_rate)?;
-        link.count_noise = args.optional_hyper("count_noise")?;
+        link.count_noise = args.number("count_noise")?;
         Ok(Link::per_example(link.seed(args.seed()?)))
     },
 };
@@ -41,12 +42,12 @@ pub(crate) const ENTRY: Entry = Entry {
 /// [`differentially_private_adaptive_aggregate`].
 #[derive(Clone, Debug)]
 pub struct DifferentiallyPrivateAdaptiveAggregate {
-    noise_multiplier: Hyper,
+    noise_multiplier: f64,
     expected_batch_size: Hyper,
     initial_clip_norm: f64,
     target_quantile: Hyper,
     clip_learning_rate: Hyper,
-    count_noise: Option<Hyper>,
+    count_noise: Option<f64>,
     seed: Seed,
 }
 
@@ -60,7 +61,8 @@ pub struct DifferentiallyPrivateAdaptiveAggregate {
 ///
 /// The sum gets noise of `z_g * C` with `z_g = (noise_multiplier^-2 - (2 count_noise)^-2)^(-1/2)`, a little more than
 /// `noise_multiplier`: so the sum and the count together are one Gaussian mechanism of `noise_multiplier`, which is what an
-/// accountant is to be told.
+/// accountant is to be told. Both are the same at every step, so they are numbers and not schedules. With a `count_noise` of half of
+/// `noise_multiplier` or less, no noise on the sum would be enough.
 ///
 /// The metrics `.clip_norm`, before the step, and `.unclipped`, which is `b`, are private.
 ///
@@ -79,8 +81,14 @@ pub struct DifferentiallyPrivateAdaptiveAggregate {
 /// | `clip_learning_rate` 0 | the bound stays |
 ///
 /// # Errors
-/// `initial_clip_norm` and `expected_batch_size` must be finite and above 0, `noise_multiplier` and `count_noise` finite and not
-/// negative, `target_quantile` from 0 to 1. `count_noise` must be more than half of `noise_multiplier`, if that is not 0.
+/// [`Error::Hyper`](crate::Error::Hyper) for
+///
+/// | argument | unless it is |
+/// |--|--|
+/// | `initial_clip_norm`, `expected_batch_size` | finite and above 0 |
+/// | `noise_multiplier`, `clip_learning_rate` | finite and not negative |
+/// | `target_quantile` | from 0 to 1 |
+/// | `count_noise` | finite and not negative; more than half of `noise_multiplier`, if that is not 0 |
 ///
 /// # Example
 /// ```
@@ -92,11 +100,11 @@ pub struct DifferentiallyPrivateAdaptiveAggregate {
 /// # Reference
 /// Andrew et al., 2019, arXiv 1905.03871, algorithm 1 and theorem 1.
 pub fn differentially_private_adaptive_aggregate(
-    noise_multiplier: impl Into<Hyper>,
+    noise_multiplier: f64,
     expected_batch_size: impl Into<Hyper>,
 ) -> DifferentiallyPrivateAdaptiveAggregate {
     DifferentiallyPrivateAdaptiveAggregate {
-        noise_multiplier: noise_multiplier.into(),
+        noise_multiplier,
         expected_batch_size: expected_batch_size.into(),
         initial_clip_norm: 0.1,
         target_quantile: 0.5.into(),
@@ -121,10 +129,11 @@ impl DifferentiallyPrivateAdaptiveAggregate {
         self
     }
 
-    /// The standard deviation of the noise on the count; a twentieth of the expected batch size unless set.
+    /// The standard deviation of the noise on the count; a twentieth of the expected batch size of the first step
+    /// unless set.
     #[must_use]
-    pub fn count_noise(mut self, stddev: impl Into<Hyper>) -> Self {
-        self.count_noise = Some(stddev.into());
+    pub fn count_noise(mut self, stddev: f64) -> Self {
+        self.count_noise = Some(stddev);
         self
     }
 
@@ -135,19 +144,36 @@ impl DifferentiallyPrivateAdaptiveAggregate {
         self
     }
 
-    /// Checks that there is noise left for the sum.
-    fn check(&self, cx: &Tracer) {
-        let (noise, expected) = (&self.noise_multiplier, &self.expected_batch_size);
-        let noise = noise.at(0);
-        let count = self.count_noise.as_ref();
-        let count = count.map_or_else(|| expected.at(0) / 20.0, |count| count.at(0));
+    /// The standard deviation of the noise on the count.
+    fn stddev_of_count(&self) -> f64 {
+        let default = || self.expected_batch_size.at(0) / 20.0;
+        self.count_noise.unwrap_or_else(default)
+    }
+
+    /// Checks the numbers, and that there is noise left for the sum.
+    fn check(&self) -> Result<(), Error> {
+        let named = |field: &str| format!("differentially_private_adaptive_aggregate.{field}");
+        let (noise, count) = (self.noise_multiplier, self.stddev_of_count());
+        Domain::Positive.check(&named("initial_clip_norm"), self.initial_clip_norm)?;
+        Domain::NonNegative.check(&named("noise_multiplier"), noise)?;
+        if self.count_noise.is_some() {
+            Domain::NonNegative.check(&named("count_noise"), count)?;
+        }
         if noise > 0.0 && 2.0 * count <= noise {
-            cx.fail(crate::Error::Hyper {
-                name: "differentially_private_adaptive_aggregate.count_noise".to_owned(),
+            return Err(Error::Hyper {
+                name: named("count_noise"),
                 expected: format!("more than half of `noise_multiplier`, which is {noise}"),
                 got: count.to_string(),
             });
         }
+        Ok(())
+    }
+
+    /// The noise multiplier of the sum: together with the noise on the count it is that of the whole.
+    fn multiplier_of_sum(&self) -> f64 {
+        // Below 1, even when rounded.
+        let share = self.noise_multiplier / (2.0 * self.stddev_of_count());
+        self.noise_multiplier / ((1.0 - share) * (1.0 + share)).sqrt()
     }
 }
 
@@ -156,43 +182,33 @@ impl<In: ExamplesApart> Transform<In> for DifferentiallyPrivateAdaptiveAggregate
 
     fn trace(&self, x: Value<In>, cx: &mut Tracer) -> Value<Aggregated> {
         let x = x.apart();
-        self.check(cx);
-        let init = "differentially_private_adaptive_aggregate.initial_clip_norm";
-        let init = Domain::Positive.check(init, self.initial_clip_norm);
-        init.unwrap_or_else(|error| cx.fail(error));
-        let noise = self.noise_multiplier.or_named("noise_multiplier");
-        let noise = cx.hyper("noise_multiplier", &noise, Domain::NonNegative);
         let expected = &self.expected_batch_size;
         let expected = cx.hyper("expected_batch_size", expected, Domain::Positive);
+        self.check().unwrap_or_else(|error| cx.fail(error));
         let quantile = cx.hyper("target_quantile", &self.target_quantile, Domain::Share);
         let rate = &self.clip_learning_rate;
         let rate = cx.hyper("clip_learning_rate", rate, Domain::NonNegative);
-        let count_noise = match &self.count_noise {
-            Some(count_noise) => cx.hyper("count_noise", count_noise, Domain::NonNegative),
-            None => &expected / 20.0,
-        };
 
         let slot = cx.slot::<Global>("clip_norm", self.initial_clip_norm);
         let bound = slot.before();
         let norm = x.norm();
         let clipped = (x * norm.weight_within(&bound)).keep_where(&norm.is_finite(), 0.0);
 
-        let share = (&noise / (&count_noise * 2.0)).square();
-        let corrected = &noise / (-share + 1.0).sqrt();
-        let exact = noise.equal(0.0);
-        let stddev = corrected * &bound;
-        let sum = clipped.sum();
-        let noisy = &sum + cx.normal::<Leaf>("noise", &self.seed) * stddev;
-        let noisy = exact.select(sum, noisy);
+        let mut sum = clipped.sum();
+        if self.noise_multiplier > 0.0 {
+            let stddev = &bound * self.multiplier_of_sum();
+            sum = sum + cx.normal::<Leaf>("noise", &self.seed) * stddev;
+        }
 
         // Half an example less for each: then one example changes the count by 1/2 only.
         let sides = norm.le(&bound).as_number() - 0.5;
-        let count = sides.sum() + cx.normal::<Global>("count_noise", &self.seed) * count_noise;
+        let count_noise = cx.normal::<Global>("count_noise", &self.seed) * self.stddev_of_count();
+        let count = sides.sum() + count_noise;
         let unclipped = count / &expected + 0.5;
         let next = (-rate * (&unclipped - quantile)).exp() * &bound;
         cx.set(slot, &next);
         cx.emit("clip_norm", &bound);
         cx.emit("unclipped", &unclipped);
-        noisy / expected
+        sum / expected
     }
 }

@@ -155,7 +155,9 @@ impl DifferentiallyPrivateAggregate {
     }
 
     fn clip(&self, clip_norm: Hyper) -> ClipPerExample {
-        let link = clip_per_example(clip_norm).drop_nonfinite(self.drop_nonfinite);
+        // A bound in general may be infinite, but noise in units of it may not.
+        let link = clip_per_example(clip_norm).finite();
+        let link = link.drop_nonfinite(self.drop_nonfinite);
         match self.over {
             Over::AllLeaves => link,
             Over::EachLeaf => link.per_leaf(),
@@ -169,11 +171,6 @@ impl<In: ExamplesApart> Transform<In> for DifferentiallyPrivateAggregate {
 
     fn trace(&self, x: Value<In>, cx: &mut Tracer) -> Value<Aggregated> {
         let bound = self.clip_norm.or_named("clip_norm");
-        // A bound in general may be infinite, but noise in units of it may not.
-        let name = bound.name().unwrap_or("clip_norm").to_owned();
-        if let Err(error) = bound.check(&name, Domain::NonNegative) {
-            cx.fail(error);
-        }
         let noise = self.noise_multiplier.or_named("noise_multiplier");
         let noise = add_gaussian_noise(noise, self.seed.clone()).unit(bound.clone());
         let noisy = cx.apply(&chain((self.clip(bound), sum(), noise)), x.apart());

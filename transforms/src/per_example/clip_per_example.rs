@@ -41,6 +41,7 @@ enum Over {
 #[derive(Clone, Debug)]
 pub struct ClipPerExample {
     max_norm: Hyper,
+    domain: Domain,
     over: Over,
     drop_nonfinite: bool,
 }
@@ -79,6 +80,7 @@ pub struct ClipPerExample {
 pub fn clip_per_example(max_norm: impl Into<Hyper>) -> ClipPerExample {
     ClipPerExample {
         max_norm: max_norm.into(),
+        domain: Domain::Bound,
         over: Over::AllLeaves,
         drop_nonfinite: false,
     }
@@ -104,6 +106,12 @@ impl ClipPerExample {
     #[must_use]
     pub fn drop_nonfinite(mut self, drop: bool) -> Self {
         self.drop_nonfinite = drop;
+        self
+    }
+
+    /// Refuses an infinite bound.
+    pub(crate) fn finite(mut self) -> Self {
+        self.domain = Domain::NonNegative;
         self
     }
 
@@ -133,7 +141,7 @@ impl<In: ExamplesApart> Transform<In> for ClipPerExample {
 
     fn trace(&self, x: Value<In>, cx: &mut Tracer) -> Value<PerExample> {
         let x = x.apart();
-        let bound = cx.hyper("max_norm", &self.max_norm, Domain::Bound);
+        let bound = cx.hyper("max_norm", &self.max_norm, self.domain);
         match self.over {
             Over::AllLeaves => self.clip(&x, &x.norm(), &bound, cx),
             Over::EachLeaf => {

@@ -5,7 +5,8 @@ use crate::error::Error;
 
 impl Program {
     /// Checks that each leaf may be stepped by itself, as optimizers do that see one parameter at a time. Selections by shape are
-    /// answered by the leaf alone, so they are allowed; counters are kept once for each leaf.
+    /// answered by the leaf alone, so they are allowed; counters are kept once for each leaf. Metrics count too: a chain is refused
+    /// for a metric over all leaves, even if its updates do not read it, since no leaf could give it.
     ///
     /// # Errors
     /// [`Error::AcrossLeaves`], naming the link, for a value over all leaves (such as a global norm), a selection of leaves by

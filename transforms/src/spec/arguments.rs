@@ -146,8 +146,16 @@ impl<'a> Arguments<'a> {
         match self.get(name) {
             None => Ok(None),
             Some(ArgumentValue::Number(x)) => Ok(Some(x.0)),
-            Some(value) => Err(self.wrong(name, "a number", value)),
+            Some(value) => Err(self.wrong(name, NUMBER, value)),
         }
+    }
+
+    /// A number that cannot change with the step, which must be given.
+    ///
+    /// # Errors
+    /// If it is missing or of another kind.
+    pub fn required_number(&mut self, name: &'static str) -> Result<f64, Error> {
+        self.number(name)?.ok_or_else(|| self.missing(name, NUMBER))
     }
 
     /// A list of whole numbers that may be left out.
@@ -356,6 +364,7 @@ fn whole_numbers(value: Value) -> Value {
 }
 
 const HYPER: &str = "a number or a schedule";
+const NUMBER: &str = "a number";
 const COUNT: &str = "a whole number that is not negative";
 const COUNTS: &str = "a list of whole numbers that are not negative";
 const LEAVES: &str = "a selection of leaves, such as {\"matching\": \"*.weight\"}";

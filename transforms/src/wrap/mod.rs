@@ -3,6 +3,10 @@
 //! What they have in common is in [`Tracer`](crate::Tracer): [`guarded`](crate::Tracer::guarded) keeps the state of the links inside,
 //! [`resetting`](crate::Tracer::resetting) gives it up, [`within`](crate::Tracer::within) shows them some leaves only.
 //!
+//! At a skipped step the links inside are computed all the same, and so are their metrics: these are what they would have been if
+//! the step had been taken, though the state behind them is kept. A [monitor](crate::monitor) that is to see every batch stands
+//! before such a link, not inside.
+//!
 //! Most of them keep state or skip steps, so they stand after the reduction over examples:
 //!
 //! ```compile_fail,E0277

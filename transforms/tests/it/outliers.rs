@@ -75,3 +75,13 @@ fn norms_that_are_not_finite_are_outliers() {
     assert_eq!([found[0].ratio, found[1].ratio], [INF; 2]);
     assert!(found[2].ratio.is_finite(), "the median is of the others");
 }
+
+#[test]
+fn small_norms_are_no_outliers_of_a_negative_k_either() {
+    let norms = [1.0, 2.0, 3.0, 4.0, 5.0];
+    for k in [-1.0, -INF, f64::NAN, 0.0] {
+        assert_eq!(indices(&outliers(&norms, k)), [4, 3], "{k}");
+        assert_eq!(outliers(&[2.0; 3], k), [], "{k}");
+    }
+    assert_eq!(outliers(&[1.0, 1.0, 9.0, INF], INF), []);
+}

@@ -254,3 +254,25 @@ fn what_makes_no_sense_is_refused_and_changes_nothing() {
     insta::assert_snapshot!(before.clone().mix(0.0).unwrap_err(), @"`norm_sampler.mix` must be a number above 0 and at most 1, but it is 0");
     insta::assert_snapshot!(before.clone().smoothing(1.0).unwrap_err(), @"`norm_sampler.smoothing` must be a number of at least 0 and below 1, but it is 1");
 }
+
+#[test]
+fn data_of_a_sampler_is_checked_as_the_constructors_check() {
+    let read = |estimates: &str, mix: &str, smoothing: &str| {
+        let text = format!(
+            r#"{{"estimates": {estimates}, "mix": {mix}, "smoothing": {smoothing}, "stale_after": null, "updates": 3}}"#
+        );
+        serde_json::from_str::<NormSampler>(&text)
+    };
+    let fine = read(r#"[null, {"norm": 2, "at": 3}]"#, "0.1", "0").unwrap();
+    assert_eq!([0, 1].map(|i| fine.estimate(i)), [None, Some(2.0)]);
+    let refused = |estimates, mix, smoothing| {
+        let error = read(estimates, mix, smoothing).unwrap_err();
+        error.to_string()
+    };
+    insta::assert_snapshot!(refused("[]", "0.1", "0"), @"`examples` must be at least 1, but it is 0");
+    insta::assert_snapshot!(refused("[null]", "7", "0"), @"`norm_sampler.mix` must be a number above 0 and at most 1, but it is 7");
+    insta::assert_snapshot!(refused("[null]", "0.1", "-0.5"), @"`norm_sampler.smoothing` must be a number of at least 0 and below 1, but it is -0.5");
+    insta::assert_snapshot!(refused(r#"[null, {"norm": -1, "at": 1}]"#, "0.1", "0"), @"`norm_sampler.estimates[1]` must be finite and not negative, but it is -1");
+    insta::assert_snapshot!(refused(r#"[{"norm": 1, "at": 0}]"#, "0.1", "0"), @"`norm_sampler.estimates[0].at` must be from 1 to the number of updates, 3, but it is 0");
+    insta::assert_snapshot!(refused(r#"[{"norm": 1, "at": 4}]"#, "0.1", "0"), @"`norm_sampler.estimates[0].at` must be from 1 to the number of updates, 3, but it is 4");
+}

@@ -52,6 +52,19 @@ fn the_cosines_at_their_edges() {
 }
 
 #[test]
+fn norms_that_underflow_in_f32_have_the_cosines_of_zeros() {
+    let program = program(&chain((monitor::cosine(), mean()))).unwrap();
+    let of = |values: &[f64]| {
+        let output = step::<f32>(&program, &column(values));
+        ["mean", "min", "negative"].map(|name| output.metrics[&format!("cosine.{name}")][0])
+    };
+    assert_eq!(of(&[1e-30, 2e-30, 1.0]), [0.0; 3]);
+    assert_close::<f32>(&of(&[1e-18, 2e-18, 1.0]), &[1.0, 1.0, 0.0], "above");
+    let of_f64 = cosines(&column(&[1e-30, 2e-30, 1.0]));
+    assert_close::<f64>(&of_f64, &[1.0, 1.0, 0.0], "f64");
+}
+
+#[test]
 fn the_cosines_show_what_is_not_finite() {
     for bad in [f64::NAN, INF] {
         let [mean, min, negative] = cosines(&batch([[1.0, bad], [3.0, 1.0], [-3.0, 1.0]]));

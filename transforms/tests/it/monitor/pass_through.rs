@@ -5,10 +5,10 @@ use pergrad_transforms::prelude::*;
 use pergrad_transforms::program::Op;
 use pergrad_transforms::runner::StepInput;
 use pergrad_transforms::spec::{Catalogue, ChainSpec, Family, LinkSpec};
-use pergrad_transforms::{Program, optimizer_program};
+use pergrad_transforms::{Error, Program, optimizer_program};
 
 use super::noisy;
-use crate::model::steps;
+use crate::model::{batch, steps};
 use crate::random::Random;
 
 fn monitors() -> Vec<LinkSpec> {
@@ -184,4 +184,32 @@ fn monitors_that_compare_with_the_batch_need_the_whole_of_it() {
     insta::assert_snapshot!(refused(program(&monitor::harm(sgd(0.1)))), @"`harm` computes something of each example from the whole batch, so what it gives of parts of a batch cannot be merged: step with the whole batch, or take a chain whose reductions are sums, means, variances, maxima or minima of what each example has by itself");
     let outliers = monitor::per_example_norms().outliers_above(3.0);
     insta::assert_snapshot!(refused(program(&chain((outliers, mean())))), @"`per_example_norms` looks at all examples at once, so what it gives of parts of a batch cannot be merged: step with the whole batch, or take a chain whose reductions are sums, means, variances, maxima or minima of what each example has by itself");
+}
+
+/// At a skipped step the metrics are what they would be with that batch; the state is that of the steps that were taken.
+#[test]
+fn a_monitor_inside_a_link_that_skips_a_step_shows_its_batch_and_does_not_keep_it() {
+    let usual = batch([[1.0, 2.0], [2.0, 1.0], [1.0, 1.0]]);
+    let odd = batch([[30.0, 5.0], [20.0, 9.0], [10.0, 4.0]]);
+    let inside = conditionally_transform(monitor::gns(), step_multiple_of(2));
+    let inside = program(&chain((inside, mean()))).unwrap();
+    let alone = program(&chain((monitor::gns(), mean()))).unwrap();
+    let metrics = |program, inputs: &[StepInput]| {
+        let outputs = steps::<f64>(program, inputs).into_iter();
+        outputs.map(|o| o.metrics).collect::<Vec<_>>()
+    };
+    let got = metrics(&inside, &[usual.clone(), odd.clone(), usual.clone()]);
+    let of_skipped = metrics(&alone, &[usual.clone(), odd]);
+    let of_taken = metrics(&alone, &[usual.clone(), usual]);
+    assert_eq!(got[..2], of_skipped);
+    assert_eq!([&got[0], &got[2]], [&of_taken[0], &of_taken[1]]);
+    assert!(got[1]["gns.g2"] > got[0]["gns.g2"] && got[2]["gns.g2"] < got[1]["gns.g2"]);
+}
+
+#[test]
+fn a_metric_over_all_leaves_is_enough_to_be_no_chain_of_leaves() {
+    let check = |program: Result<Program, _>| program.unwrap().check_leafwise();
+    check(program(&micro_adam(0.1))).unwrap();
+    let watched = check(program(&chain((monitor::gns(), micro_adam(0.1)))));
+    assert!(matches!(watched, Err(Error::AcrossLeaves { link, .. }) if link == "gns"));
 }

@@ -1,8 +1,9 @@
 //! The bound that follows a quantile of the norms.
 
-use pergrad_transforms::DifferentiallyPrivateAdaptiveAggregate;
 use pergrad_transforms::prelude::*;
 use pergrad_transforms::random::normals;
+use pergrad_transforms::spec::{Catalogue, ChainSpec};
+use pergrad_transforms::{DifferentiallyPrivateAdaptiveAggregate, Error};
 
 use crate::model::{batch, column, step, steps, w};
 use crate::random::Random;
@@ -122,5 +123,59 @@ fn adaptive_bounds_that_make_no_sense_are_refused() {
     insta::assert_snapshot!(error(differentially_private_adaptive_aggregate(1.0, 8)), @"`differentially_private_adaptive_aggregate.count_noise` must be more than half of `noise_multiplier`, which is 1, but it is 0.4");
     insta::assert_snapshot!(error(adaptive(0.8).initial_clip_norm(0.0)), @"`differentially_private_adaptive_aggregate.initial_clip_norm` must be a finite number above 0, but it is 0");
     insta::assert_snapshot!(error(adaptive(0.8).target_quantile(1.5)), @"`differentially_private_adaptive_aggregate.target_quantile` must be a number from 0 to 1, but it is 1.5");
-    insta::assert_snapshot!(error(adaptive(-0.8)), @"`noise_multiplier` must be a finite number that is not negative, but it is -0.8");
+    insta::assert_snapshot!(error(adaptive(-0.8)), @"`differentially_private_adaptive_aggregate.noise_multiplier` must be a finite number that is not negative, but it is -0.8");
+    insta::assert_snapshot!(error(adaptive(0.0).count_noise(f64::INFINITY)), @"`differentially_private_adaptive_aggregate.count_noise` must be a finite number that is not negative, but it is inf");
+    insta::assert_snapshot!(error(differentially_private_adaptive_aggregate(1.0, -8)), @"`differentially_private_adaptive_aggregate.expected_batch_size` must be a finite number above 0, but it is -8");
+    assert!(program(&adaptive(0.8).count_noise(0.8_f64.next_up() / 2.0)).is_ok());
+}
+
+#[test]
+fn the_noise_of_an_adaptive_bound_is_constant_in_the_program() {
+    let program = program(&adaptive(0.8)).unwrap();
+    let names: Vec<_> = program.hypers().iter().map(|h| h.name.as_str()).collect();
+    let named = [
+        "expected_batch_size",
+        "target_quantile",
+        "clip_learning_rate",
+    ];
+    let named = named.map(|name| format!("differentially_private_adaptive_aggregate.{name}"));
+    assert_eq!(names, named);
+}
+
+#[test]
+fn a_schedule_of_the_noise_of_an_adaptive_bound_is_refused() {
+    let build = |noise: &str| {
+        let text = format!(
+            r#"[{{"link": "differentially_private_adaptive_aggregate", "expected_batch_size": 4{noise}}}]"#
+        );
+        let spec: ChainSpec = serde_json::from_str(&text).unwrap();
+        Catalogue::standard().build(&spec).map(|_| ())
+    };
+    let schedule = r#"{"schedule": "linear_schedule", "init_value": 1, "end_value": 9, "transition_steps": 2}"#;
+    for field in ["noise_multiplier", "count_noise"] {
+        let other = r#", "noise_multiplier": 0.1"#;
+        let other = if field == "count_noise" { other } else { "" };
+        let error = build(&format!(r#"{other}, "{field}": {schedule}"#)).unwrap_err();
+        assert!(matches!(error, Error::ArgumentKind { .. }), "{error}");
+        assert!(error.to_string().contains(field), "{error}");
+    }
+    insta::assert_snapshot!(build("").unwrap_err(), @"`differentially_private_adaptive_aggregate` needs the argument `noise_multiplier`, a number");
+    assert!(build(r#", "noise_multiplier": 0.1, "count_noise": 2"#).is_ok());
+}
+
+/// A twentieth of the later ones would be less than half of the noise multiplier.
+#[test]
+fn the_noise_on_the_count_is_that_of_the_first_expected_batch_size() {
+    let falling = || linear_schedule(40.0, 1.0, 3);
+    let link = || {
+        let link = differentially_private_adaptive_aggregate(1.0, falling());
+        link.seed(Seed::from(7))
+    };
+    let inputs = vec![batch([[0.5, -0.2], [3.0, 1.0]]); 5];
+    let got = steps::<f64>(&program(&link()).unwrap(), &inputs);
+    let expected = steps::<f64>(&program(&link().count_noise(2.0)).unwrap(), &inputs);
+    for (got, expected) in got.iter().zip(&expected) {
+        assert!(w(got).iter().all(|x| x.is_finite()));
+        assert_eq!(w(got), w(expected));
+    }
 }
