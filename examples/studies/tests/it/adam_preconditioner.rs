@@ -117,7 +117,7 @@ fn arguments_that_make_no_study_are_refused() {
         "`--learning-rates` must be one value or several, with commas between them, but it is an empty list"
     );
     assert!(error(|s| s.steps = 0).starts_with("`--steps` must be at least 1"));
-    assert!(error(|s| s.clip = 0.0).starts_with("`--clip` must be finite"));
+    assert!(error(|s| s.clip = 0.0).starts_with("`--clip` must be a finite number above 0"));
     assert!(error(|s| s.text.text = Some("no/file".into())).contains("cannot be read"));
     assert!(error(|s| s.text.tokens = 20).contains("take a longer text"));
     assert!(error(|s| s.model.heads = 3).contains("cannot share a width"));
