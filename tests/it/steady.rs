@@ -118,8 +118,12 @@ fn alone_in_its_process() {
     ];
     let elsewhere = std::env::var("BURN_DEVICE").is_ok_and(|device| device != "flex");
     // Tables of caches and the pools of a device double once or twice at first: by 4 kB on Flex, by 127 kB, of 19 MB, on CubeCL's CPU
-    // runtime. From step 100 on nothing grows.
-    let slack = if elsewhere { 256 << 10 } else { 16 << 10 };
+    // runtime, whose threads decide when. On Flex nothing grows from step 100 on; a tensor that was kept at each step would be 900 of them.
+    let (slack, later) = if elsewhere {
+        (256 << 10, 256 << 10)
+    } else {
+        (16 << 10, 0)
+    };
     for (name, optimizer, from) in cases {
         if elsewhere && from != From::Outside {
             continue;
@@ -130,7 +134,7 @@ fn alone_in_its_process() {
             at_first <= after_two + slack,
             "{name}: {at_first} by step 100"
         );
-        assert!(most <= at_first, "{name}: {most} by step 1000");
+        assert!(most <= at_first + later, "{name}: {most} by step 1000");
     }
 }
 
