@@ -11,13 +11,13 @@ fn main() {
     let epochs = 5;
     let inside = leafwise::train(&digits, epochs, &device, &dir.join("leafwise"));
     let (across, clipped) = whole::train(&digits, epochs, &device, &dir.join("whole"));
-    println!("{:<44}{:>9}", "chain", "accuracy");
+    println!("{:<48}{:>9}", "chain", "accuracy");
     println!(
-        "{:<44}{inside:>9.3}",
+        "{:<48}{inside:>9.3}",
         "clip -> adamw, in burn's ModuleOptimizer"
     );
     println!(
-        "{:<44}{across:>9.3}",
+        "{:<48}{across:>9.3}",
         "clip_per_example -> micro_adam, by `optimize`"
     );
     println!(
