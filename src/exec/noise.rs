@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::ops::Matrix;
 
-/// How many numbers are made at once, of about 20 ns each: enough to pay for a thread.
+/// How many numbers are made at once: with a logarithm, a sine and a root for each two, enough to pay for a thread.
 const AT_ONCE: usize = 1 << 13;
 
 /// The standard normal numbers of a stream for a leaf, `[1, size]`, where its link has taken `count` steps before.
