@@ -32,21 +32,13 @@ pub(crate) const ENTRY: Entry = Entry {
     },
 };
 
-#[derive(Clone, Copy, Debug)]
-enum Over {
-    AllLeaves,
-    EachLeaf,
-    EachLeafBySize,
-}
-
 /// The noisy mean of clipped examples. Built by [`differentially_private_aggregate`].
 #[derive(Clone, Debug)]
 pub struct DifferentiallyPrivateAggregate {
     clip_norm: Hyper,
     noise_multiplier: Hyper,
     expected_batch_size: Hyper,
-    over: Over,
-    drop_nonfinite: bool,
+    clip: ClipPerExample,
     seed: Seed,
 }
 
@@ -98,12 +90,15 @@ pub fn differentially_private_aggregate(
     noise_multiplier: impl Into<Hyper>,
     expected_batch_size: impl Into<Hyper>,
 ) -> DifferentiallyPrivateAggregate {
+    let clip_norm = clip_norm.into().or_named("clip_norm");
     DifferentiallyPrivateAggregate {
-        clip_norm: clip_norm.into(),
+        // A bound in general may be infinite, but noise in units of it may not.
+        clip: clip_per_example(clip_norm.clone())
+            .finite()
+            .drop_nonfinite(true),
+        clip_norm,
         noise_multiplier: noise_multiplier.into(),
         expected_batch_size: expected_batch_size.into(),
-        over: Over::AllLeaves,
-        drop_nonfinite: true,
         seed: Seed::from_os(),
     }
 }
@@ -112,14 +107,14 @@ impl DifferentiallyPrivateAggregate {
     /// Clips each leaf on its own, to `clip_norm / sqrt(number of leaves)`. The noise is the same.
     #[must_use]
     pub fn per_leaf(mut self) -> Self {
-        self.over = Over::EachLeaf;
+        self.clip = self.clip.per_leaf();
         self
     }
 
     /// Clips each leaf on its own, to `clip_norm * sqrt(its elements / all elements)`. The noise is the same.
     #[must_use]
     pub fn per_leaf_by_size(mut self) -> Self {
-        self.over = Over::EachLeafBySize;
+        self.clip = self.clip.per_leaf_by_size();
         self
     }
 
@@ -127,7 +122,7 @@ impl DifferentiallyPrivateAggregate {
     /// bounds for each leaf its leaf, counts as zeros.
     #[must_use]
     pub fn drop_nonfinite(mut self, drop: bool) -> Self {
-        self.drop_nonfinite = drop;
+        self.clip = self.clip.drop_nonfinite(drop);
         self
     }
 
@@ -140,29 +135,13 @@ impl DifferentiallyPrivateAggregate {
 
     /// From the arguments of a specification.
     pub(crate) fn read(args: &mut Arguments<'_>) -> Result<Self, crate::Error> {
-        let link = differentially_private_aggregate(
+        let mut link = differentially_private_aggregate(
             args.hyper("clip_norm")?,
             args.hyper("noise_multiplier")?,
             args.hyper("expected_batch_size")?,
         );
-        let link = match args.choice("over", &["all", "leaves", "leaves_by_size"])? {
-            Some("leaves") => link.per_leaf(),
-            Some("leaves_by_size") => link.per_leaf_by_size(),
-            _ => link,
-        };
-        let drop = args.flag("drop_nonfinite")?.unwrap_or(true);
-        Ok(link.drop_nonfinite(drop).seed(args.seed()?))
-    }
-
-    fn clip(&self, clip_norm: Hyper) -> ClipPerExample {
-        // A bound in general may be infinite, but noise in units of it may not.
-        let link = clip_per_example(clip_norm).finite();
-        let link = link.drop_nonfinite(self.drop_nonfinite);
-        match self.over {
-            Over::AllLeaves => link,
-            Over::EachLeaf => link.per_leaf(),
-            Over::EachLeafBySize => link.per_leaf_by_size(),
-        }
+        link.clip = link.clip.read(args)?;
+        Ok(link.seed(args.seed()?))
     }
 }
 
@@ -170,10 +149,9 @@ impl<In: ExamplesApart> Transform<In> for DifferentiallyPrivateAggregate {
     type Out = Aggregated;
 
     fn trace(&self, x: Value<In>, cx: &mut Tracer) -> Value<Aggregated> {
-        let bound = self.clip_norm.or_named("clip_norm");
         let noise = self.noise_multiplier.or_named("noise_multiplier");
-        let noise = add_gaussian_noise(noise, self.seed.clone()).unit(bound.clone());
-        let noisy = cx.apply(&chain((self.clip(bound), sum(), noise)), x.apart());
+        let noise = add_gaussian_noise(noise, self.seed.clone()).unit(self.clip_norm.clone());
+        let noisy = cx.apply(&chain((&self.clip, sum(), noise)), x.apart());
         let expected = &self.expected_batch_size;
         noisy / cx.hyper("expected_batch_size", expected, Domain::Positive)
     }

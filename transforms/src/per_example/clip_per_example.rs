@@ -3,7 +3,7 @@
 use crate::axis::{ExamplesApart, PerExample};
 use crate::extent::{Extent, Leaf, Widen};
 use crate::hyper::{Domain, Hyper};
-use crate::spec::{Argument, Entry, Family, Link};
+use crate::spec::{Argument, Arguments, Entry, Family, Link};
 use crate::tracer::Tracer;
 use crate::transform::Transform;
 use crate::value::Value;
@@ -20,13 +20,7 @@ pub(crate) const ENTRY: Entry = Entry {
     ],
     build: |args| {
         let link = clip_per_example(args.hyper("max_norm")?);
-        let link = match args.choice("over", &["all", "leaves", "leaves_by_size"])? {
-            Some("leaves") => link.per_leaf(),
-            Some("leaves_by_size") => link.per_leaf_by_size(),
-            _ => link,
-        };
-        let drop = args.flag("drop_nonfinite")?.unwrap_or(false);
-        Ok(Link::per_example(link.drop_nonfinite(drop)))
+        Ok(Link::per_example(link.read(args)?))
     },
 };
 
@@ -107,6 +101,18 @@ impl ClipPerExample {
     pub fn drop_nonfinite(mut self, drop: bool) -> Self {
         self.drop_nonfinite = drop;
         self
+    }
+
+    /// With the options of a specification; what it leaves out stays as it is.
+    pub(crate) fn read(mut self, args: &mut Arguments<'_>) -> Result<Self, crate::Error> {
+        self = match args.choice("over", &["all", "leaves", "leaves_by_size"])? {
+            Some("leaves") => self.per_leaf(),
+            Some("leaves_by_size") => self.per_leaf_by_size(),
+            _ => self,
+        };
+        let drop = args.flag("drop_nonfinite")?;
+        let drop = drop.unwrap_or(self.drop_nonfinite);
+        Ok(self.drop_nonfinite(drop))
     }
 
     /// Refuses an infinite bound.
